@@ -17,7 +17,6 @@ _TESTS = re.compile(
     r"|[^/]*\.(?:test|spec))\.\w+$"
     r"|(?:^|/)(?:tests?|testing|__tests__|spec|testdata|fixtures)/"
 )
-_EXAMPLES = re.compile(r"(?:^|/)(?:_?examples?|docs?|docs?_src|samples?)/")
 _SAMPLES = re.compile(
     r"(?:^|/)(?:_?compat|legacy|deprecated|_?examples?|docs?_src|samples?|benchmarks?|bench)/"
 )
@@ -76,15 +75,6 @@ def is_test(path: str) -> bool:
     [True, True, True, False]
     """
     return _TESTS.search(path) is not None
-
-
-def is_example(path: str) -> bool:
-    """Whether ``path`` is a file of examples or of documentation.
-
-    >>> [is_example(path) for path in ("examples/sign.ts", "docs/conf.py", "src/example.py")]
-    [True, True, False]
-    """
-    return _EXAMPLES.search(path) is not None
 
 
 @cached_if_short(65_536)

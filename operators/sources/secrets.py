@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from operators.errors import check_known
-from operators.signals.secondary import is_example, is_test
+from operators.signals.secondary import is_test
 from operators.sources.protocol import (
     Document,
     Item,
@@ -91,6 +91,8 @@ _SHOWN = re.compile(
     r"|SyD(?:MAScliyLx|aGmWKa4Js)"
 )
 """Words in example keys, and beginnings of the example keys in vendors' documentation."""
+
+_EXAMPLES = re.compile(r"(?:^|/)(?:_?examples|samples|docs?)/|^example/")  # not com/example
 
 _WEAK = re.compile(
     r"pass(?:word|wd|phrase)?|pwd|secret|token|change|example|sample|test|user(?:name)?|admin|root"
@@ -252,7 +254,7 @@ def _judged(item: Document | ReadIssue, *, mode: str) -> Document | ReadIssue:
     withdrawn = partial(ReadIssue, where, failed=False, key=item.key, withdrawn=True)
     # tests, examples and pages show secrets; other code has one to open something
     path = item.path or ""
-    shows = item.corpus != "code" or is_test(path) or is_example(path)
+    shows = item.corpus != "code" or is_test(path) or _EXAMPLES.search(path)
     if mode == "skip" or (mode == "auto" and not shows):
         return withdrawn(f"holds a secret ({label}): left out; --secrets redact or allow takes it")
     cleaned: dict[str, Any] = {name: redacted(value) for name, value in fields.items()}
