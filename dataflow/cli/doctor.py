@@ -129,7 +129,8 @@ def _corpus(
     embedded = has_vectors(store, corpus)
     says = counted(row["chunks"], "chunk")
     if not embedded:
-        says += ", found by words; none has a vector yet: `crosscorpus embed` adds them"
+        says += ", found by words; none has a vector yet: "
+        says += f"`crosscorpus embed -C {store.collection}` adds them"
     yield Finding(name, True, says)
     if driver is None or corpus not in config.corpora:
         return

@@ -49,14 +49,15 @@ def status(collection: Collection = "default", as_json: AsJson = False) -> None:
     from dataflow.cli.console.collection_state import CollectionState, show_status, status_as_json
     from dataflow.cli.console.terminal import open_to_read, print_result
     from dataflow.service.freshness import read_of
-    from operators.postgres.inspect.status import sources, unread
+    from operators.postgres.inspect.status import disk, sources, unread
     from operators.postgres.inspect.status import status as read_status
     from operators.postgres.store import collection_info
 
     with open_to_read(collection) as store:
         read = [read_of(row) for row in sources(store).iter_rows(named=True)]
         info = collection_info(store)
-        state = CollectionState(store, info, read_status(store), unread(store), read)
+        contents = (read_status(store), unread(store), read, disk(store))
+        state = CollectionState(store, info, *contents)
     print_result(as_json, status_as_json(state), show_status, state)
 
 

@@ -110,7 +110,7 @@ class IngestOptions:
             metavar="CHOICE",
             help="A document with a key or token of a well-known form: `skip` it and report it,"
             " `redact` (take it with marks instead of secrets), `auto` (the default: skip code,"
-            " redact tests and all other documents) or `allow` (take it unchanged); kept for later"
+            " redact tests, examples and pages) or `allow` (take it unchanged); kept for later"
             " runs.",
         ),
     ] = None

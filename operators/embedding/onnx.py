@@ -354,6 +354,8 @@ def open_session(path: Path) -> Any:
         EmbeddingError: the file is no graph that the runtime takes.
         CrosscorpusError: the device is not available.
     """
+    # Else the import (1.31.1) writes an id of the machine into ~/.cache, for reports to Microsoft.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
     provider, there = f"{device().upper()}ExecutionProvider", onnxruntime.get_available_providers()

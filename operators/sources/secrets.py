@@ -92,6 +92,8 @@ _SHOWN = re.compile(
 )
 """Words in example keys, and beginnings of the example keys in vendors' documentation."""
 
+_EXAMPLES = re.compile(r"(?:^|/)(?:_?examples|samples|docs?)/|^example/")  # not com/example
+
 _WEAK = re.compile(
     r"pass(?:word|wd|phrase)?|pwd|secret|token|change|example|sample|test|user(?:name)?|admin|root"
     r"|guest|demo|foo|bar|baz|dummy|fake|your|my|here|placeholder|letmein|welcome|qwerty|hunter"
@@ -209,7 +211,7 @@ def without_secrets(source: Source, mode: str = "auto") -> Source:
         source: the documents.
         mode: ``skip`` leaves a document with one out, and an issue of the scan says why; ``redact``
             replaces each secret by a mark, but leaves the document out if one is in its key;
-            ``auto`` skips files of code that are no tests, and redacts all other documents;
+            ``auto`` skips files of code that are no tests or examples, and redacts the rest;
             ``allow`` ingests it unchanged.
 
     Raises:
@@ -250,9 +252,10 @@ def _judged(item: Document | ReadIssue, *, mode: str) -> Document | ReadIssue:
 
     where = redacted(item.path or item.document_id)
     withdrawn = partial(ReadIssue, where, failed=False, key=item.key, withdrawn=True)
-    # tests and pages show secrets as examples; a file of code has one to open something
-    is_example = item.corpus != "code" or is_test(item.path or "")
-    if mode == "skip" or (mode == "auto" and not is_example):
+    # tests, examples and pages show secrets; other code has one to open something
+    path = item.path or ""
+    shows = item.corpus != "code" or is_test(path) or _EXAMPLES.search(path)
+    if mode == "skip" or (mode == "auto" and not shows):
         return withdrawn(f"holds a secret ({label}): left out; --secrets redact or allow takes it")
     cleaned: dict[str, Any] = {name: redacted(value) for name, value in fields.items()}
     for field in fields.keys() - {"text"}:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,18 +48,19 @@ _NOT_READ = {
 
 
 class CollectionState(NamedTuple):
-    """What a collection holds: frames ``STATUS`` and ``UNREAD``, and when each source was read."""
+    """A collection: frames ``STATUS`` and ``UNREAD``, when each source was read, bytes on disk."""
 
     store: Store
     info: CollectionInfo
     corpora: pl.DataFrame
     unread: pl.DataFrame
     read: Sequence[Read]
+    disk: Mapping[str, int]
 
 
 def status_as_json(state: CollectionState) -> dict[str, Any]:
     """What a collection holds, as plain data."""
-    store, info, corpora, unread, read = state
+    store, info, corpora, unread, read, disk = state
     return {
         "collection": store.collection,
         "server": {"at": target(store.dsn), "replica": store.replica},
@@ -69,12 +70,13 @@ def status_as_json(state: CollectionState) -> dict[str, Any]:
         ],
         "unread": unread.to_dicts(),
         "sources": [source.model_dump() for source in read],
+        "disk": disk,
     }
 
 
 def show_status(state: CollectionState) -> None:
     """Print the corpora, repositories and sources, which documents failed and why, and notes."""
-    store, info, corpora, unread, read = state
+    store, info, corpora, unread, read, disk = state
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     where = f"at {target(store.dsn)}{', a replica' if store.replica else ''}"
@@ -94,6 +96,10 @@ def show_status(state: CollectionState) -> None:
             + escape(" ".join(filter(None, (row["last_run_source"], row["last_run_state"])))),
         )
     print_table(table)
+    if disk:
+        cache, log = f"{disk['vector_cache'] / 1e6:.1f} of them cached vectors", disk.get("log")
+        server = f"; the server's log {log / 1e6:.1f} MB" if log else ""
+        OUT.print(f"on disk: {disk['collection'] / 1e6:.1f} MB, {cache}{server}")
     for corpus, chunks in info.repos.items():
         names = sorted(filter(None, chunks), key=lambda name: (-chunks[name], name))
         more = f" and {len(names) - _REPOS_SHOWN} more (--json)" if names[_REPOS_SHOWN:] else ""

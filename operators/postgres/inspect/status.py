@@ -13,6 +13,7 @@ from operators.postgres.connection import has_extension
 from operators.postgres.schema.indexes import vector_index
 from operators.postgres.schema.partitions import partition
 from operators.postgres.search.filters import is_visible
+from operators.postgres.server.embedded_server import server_for
 from operators.postgres.store import Connection, Store, collection_info
 
 TOP_REASONS = 3
@@ -68,6 +69,13 @@ _STATE = """CASE WHEN started_at IS NULL THEN NULL WHEN finished_at IS NULL THEN
 _READ = "SELECT *, state IN ('indexed', 'empty') AS chunks_made FROM documents"
 _WHY = "coalesce(failed_reason, CASE WHEN NOT chunks_made THEN reason END)"
 
+_DISK = """
+    SELECT sum(size)::bigint, (sum(size) FILTER (WHERE relname = 'embedding_cache'))::bigint
+    FROM (SELECT relname, pg_total_relation_size(c.oid) AS size
+          FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+          WHERE nspname = %s AND relkind = 'r') AS tables
+"""
+
 
 def status(store: Store) -> pl.DataFrame:
     """One row a corpus, by name: the contents of ledger and indexes (columns: ``STATUS``)."""
@@ -79,6 +87,20 @@ def status(store: Store) -> pl.DataFrame:
         row["chunks"] = row["chunks_seen"] if store.visible.get(row["corpus"]) else row["chunks"]
         row["unembedded"], row["unembeddable"] = missing.get(row["corpus"], (0, 0))
     return pl.DataFrame([{name: row[name] for name in STATUS} for row in rows], schema=STATUS)
+
+
+def disk(store: Store) -> dict[str, int]:
+    """Bytes of the collection, of its cache of vectors, and of the embedded server's log.
+
+    Empty on Citus, whose coordinator does not have the collection's tables.
+    """
+    if store.run(lambda conn: has_extension(conn, "citus")):
+        return {}
+    whole, cache = store.row(_DISK, (store.schema,)) or (0, 0)
+    used = {"collection": whole, "vector_cache": cache}
+    if server_for(store.dsn):
+        [[used["log"]]] = store.rows("SELECT sum(size)::bigint FROM pg_ls_waldir()")
+    return used
 
 
 def sources(store: Store) -> pl.DataFrame:

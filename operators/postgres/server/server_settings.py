@@ -40,6 +40,7 @@ def settings(socket_directory: Path, log_directory: Path, memory_bytes: int) -> 
         "wal_compression": "on",
         "max_wal_size": "4GB",
         "wal_recycle": "off",  # else hundreds of megabytes of the log stay after an ingestion
+        "gin_pending_list_limit": "256kB",  # its pages stay in each index of words: 4 MB by default
         # A row with a vector takes kilobytes: a fifth of dead rows is too much, minutes too long.
         "autovacuum_vacuum_scale_factor": "0.05",
         "autovacuum_naptime": "20s",

@@ -131,7 +131,6 @@ def source_turn(
     with closing(connect(store.dsn)) as conn:
         with explained(store.dsn):
             conn.execute("SELECT set_config('application_name', %s, true)", (me,))
-            conn.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
             lock = "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))"
             while conn.execute(lock, (name,)).fetchone() != (True,):
                 if time.monotonic() > give_up:
@@ -146,6 +145,8 @@ def source_turn(
                     on_wait(holder)
                     give_up = float("inf")
                 time.sleep(0.1)
+            # The statement before it keeps its snapshot, and no VACUUM removes rows deleted since.
+            conn.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         yield
 
 

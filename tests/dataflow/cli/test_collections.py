@@ -137,7 +137,7 @@ def test_passages_that_wait_for_their_vectors_are_no_fault(
     done = crosscorpus("doctor", "-C", "waiting")
     assert done.returncode == 0
     assert Path(done.stdout.splitlines()[0].removeprefix("ok    data: ")).is_dir()
-    assert "found by words; none has a vector yet: `crosscorpus embed` adds them" in done.stdout
+    assert "found by words; none has a vector yet: `crosscorpus embed -C waiting`" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,8 @@ def test_status_tells_reasons_run_dates_and_model(crosscorpus: Any, collection: 
     assert wiki["newest"].startswith("2024-05-01")
     assert wiki["last_run_state"] == "failed"
     assert told["model"]["name"] == "minilm"
+    assert 0 < told["disk"]["vector_cache"] < told["disk"]["collection"]
+    assert "of them cached vectors" in done.stdout
     [unread] = told["unread"]
     assert (unread["corpus"], unread["document_id"], unread["state"]) == ("wiki", "c", "failed")
     assert unread["reason"].startswith("text is a number")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -293,6 +295,22 @@ def test_threads_are_no_more_than_the_share_of_the_container(
     monkeypatch.setattr(onnx_models, "CPU_SHARE", file)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(64), raising=False)
     assert onnx_models.cores() == min(64, most)
+
+
+def test_the_runtime_keeps_and_sends_nothing_about_this_machine(tmp_path: Path) -> None:
+    load = "from operators.embedding.onnx import open_session; from pathlib import Path"
+    code = f"{load}\ntry: open_session(Path('none'))\nexcept Exception as error: print(error)"
+    kept = {"ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME"}
+    bare = {name: value for name, value in os.environ.items() if name not in kept}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=bare | {"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "cannot load" in done.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_device_that_does_not_start_is_an_error_and_never_the_processor(

@@ -310,8 +310,10 @@ def test_a_document_with_a_secret_is_skipped_redacted_or_allowed() -> None:
     [
         ("code", "src/deploy.py", False),
         ("code", ".env", False),
+        ("code", "src/main/java/com/example/Mail.java", False),
         ("code", "src/jwt.test.ts", True),
         ("code", "tests/fixtures/key.pem", True),
+        ("code", "examples/sign.ts", True),
         ("docs", "docs/jwt.md", True),
         ("history", None, True),
     ],
