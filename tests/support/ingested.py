@@ -28,9 +28,11 @@ def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
         return {str(name): str(text) for name, text in rows}
 
 
-def git(path: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=Ann", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", *identity, *arguments], cwd=path, check=True, capture_output=True)
+def git(path: Path, *arguments: str) -> str:
+    """Run git as Ann in ``path``; returns what it prints."""
+    command = ["git", "-c", "user.name=Ann", "-c", "user.email=a@example.org", *arguments]
+    done = subprocess.run(command, cwd=path, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def lines(numbers: range, suffix: str = "") -> list[dict[str, Any]]:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,11 +131,6 @@ def commit(path: Path, message: str, files: dict[str, str | None]) -> None:
     git(path, "commit", "-q", "-m", message)
 
 
-def commit_of(path: Path) -> str:
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=path, check=True, capture_output=True)
-    return done.stdout.decode().strip()
-
-
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     path = tmp_path / "app"
@@ -194,7 +188,10 @@ def test_what_is_excluded_goes_however_much_it_is_and_what_else_is_gone_is_asked
     assert set(texts(store, "code")) == {"src/m4.py", "src/m5.py"}
     report = ingest_git(store, embedder, tree, exclude=["src"])
     assert (report.ok, report.documents_deleted) == (True, 2)
-    assert (texts(store, "code"), set(texts(store, "history"))) == ({}, {commit_of(tree)})
+    assert (texts(store, "code"), set(texts(store, "history"))) == (
+        {},
+        {git(tree, "rev-parse", "HEAD")},
+    )
 
 
 def test_what_another_reader_brought_into_the_same_repo_stays(
