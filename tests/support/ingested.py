@@ -17,12 +17,12 @@ def document(number: int, text: str | None = None, **fields: Any) -> dict[str, A
     } | fields  # fmt: skip
 
 
-def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
-    """document_id -> its chunks' text, joined."""
+def texts(store: Store, corpus: str | None = "docs") -> dict[str, str]:
+    """document_id -> its chunks' text, joined; None: in all corpora."""
     with store.transaction() as conn:
         rows = conn.execute(
             "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
-            " WHERE corpus = %s GROUP BY document_id",
+            " WHERE corpus = coalesce(%s, corpus) GROUP BY document_id",
             (corpus,),
         )
         return {str(name): str(text) for name, text in rows}
