@@ -17,20 +17,22 @@ def document(number: int, text: str | None = None, **fields: Any) -> dict[str, A
     } | fields  # fmt: skip
 
 
-def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
-    """document_id -> its chunks' text, joined."""
+def texts(store: Store, corpus: str | None = "docs") -> dict[str, str]:
+    """document_id -> its chunks' text, joined; None: in all corpora."""
     with store.transaction() as conn:
         rows = conn.execute(
             "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
-            " WHERE corpus = %s GROUP BY document_id",
+            " WHERE corpus = coalesce(%s, corpus) GROUP BY document_id",
             (corpus,),
         )
         return {str(name): str(text) for name, text in rows}
 
 
-def git(path: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=Ann", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", *identity, *arguments], cwd=path, check=True, capture_output=True)
+def git(path: Path, *arguments: str) -> str:
+    """Run git as Ann in ``path``; returns what it prints."""
+    command = ["git", "-c", "user.name=Ann", "-c", "user.email=a@example.org", *arguments]
+    done = subprocess.run(command, cwd=path, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def lines(numbers: range, suffix: str = "") -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -60,8 +59,7 @@ def write_peers(data: Path, clones: Path) -> None:
     git(app, "init", "-q")
     git(app, "add", "-A")
     git(app, "commit", "-q", "-m", "Begin")
-    command = ["git", "-C", str(app), "rev-parse", "HEAD"]
-    head = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    head = git(app, "rev-parse", "HEAD")
     for name in ("cache.py", "test_cache.py"):  # a change to review
         (app / "src" / name).write_text((app / "src" / name).read_text() + "cache()\n")
     git(app, "commit", "-q", "-a", "-m", "Call the cache (#7)")

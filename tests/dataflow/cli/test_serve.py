@@ -20,6 +20,7 @@ import anyio
 import httpx2
 import psycopg
 import pytest
+from ingested import git
 from mcp.client import Client
 from psycopg import sql
 
@@ -266,11 +267,6 @@ def test_what_changed_is_read_before_the_answer_and_no_module_of_a_commit_runs(
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             (tree / name).write_text(text)
 
-    def git(*command: str) -> str:
-        identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-        done = subprocess.run(["git", *identity, *command], cwd=tree, capture_output=True)
-        return done.stdout.decode().strip()
-
     def asked(address: str, **of: Any) -> Any:
         answer = httpx2.post(f"{address}/api/search", json={"top_k": 9, **of}, timeout=60).json()
         sources = [(one["commit"], one["since"]) for one in answer["sources"]]
@@ -282,11 +278,11 @@ def test_what_changed_is_read_before_the_answer_and_no_module_of_a_commit_runs(
 
     write({"kept/a.md": "# A\n\nA zebra.\n", "left/b.md": "# B\n\nA quagga.\n"})
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "First"]):
-        git(*command)
+        git(tree, *command)
     read = [sys.executable, "-P", "-m", "dataflow", "ingest", "git", ".", "--exclude", "left"]
     own = environment(server_dsn, home)
     subprocess.run([*read, "-C", "fresh"], cwd=tree, env=own, check=True, capture_output=True)
-    head = git("rev-parse", "HEAD")
+    head = git(tree, "rev-parse", "HEAD")
     write({"kept/a.md": "# A\n\nAn okapi.\n"})
     with served(server_dsn, home, "fresh", "--refresh") as (_, address):
         assert told(address) == ({"# A\nAn okapi."}, [(head, None)])
@@ -294,10 +290,10 @@ def test_what_changed_is_read_before_the_answer_and_no_module_of_a_commit_runs(
         code = f"open({str(ran)!r}, 'w').write('ran')"
         names = ("dataflow/__init__.py", "dataflow/__main__.py", "typer.py", "default")
         write(dict.fromkeys(names, code))
-        git("add", "-A")
-        git("commit", "-qm", "Second")
+        git(tree, "add", "-A")
+        git(tree, "commit", "-qm", "Second")
         time.sleep(1.1)
-        assert told(address) == ({"# A\nA zebra again."}, [(git("rev-parse", "HEAD"), None)])
+        assert told(address) == ({"# A\nA zebra again."}, [(git(tree, "rev-parse", "HEAD"), None)])
         hits, _ = asked(address, query="open write ran")
         titles = " ".join(hit["title"] for hit in hits)
         assert re.search(r"typer\.py|dataflow/", titles), "it was not read again"

@@ -24,12 +24,12 @@ def graph(*functions, scheduler=None, adapters=(), **options):
     return built
 
 
-def branches(count, seconds):
-    """``count`` I/O nodes that sleep, and a node that adds them up."""
+def branches(count, wait):
+    """``count`` I/O nodes that wait, and a node that adds them up."""
 
     def make(number):
         def branch(seed: int) -> int:
-            time.sleep(seconds)
+            wait()
             return seed + number
 
         branch.__name__ = f"branch_{number}"
@@ -43,18 +43,8 @@ def branches(count, seconds):
 
 
 def test_independent_searches_run_at_the_same_time():
-    all_run = threading.Barrier(6)
-
-    def make(number):
-        def branch(seed: int) -> int:
-            all_run.wait(60)  # broken unless the others are here at the same time
-            return seed + number
-
-        branch.__name__ = f"branch_{number}"
-        return tag(io="test")(branch)
-
-    *_, total = branches(6, 0)
-    built = graph(*(make(n) for n in range(6)), total, workers=6)
+    all_run = threading.Barrier(6, timeout=60)  # broken unless all are there at the same time
+    built = graph(*branches(6, all_run.wait), workers=6)
     assert built.execute(["total"], inputs={"seed": 1}) == {"total": 21}
 
 
@@ -236,7 +226,7 @@ def test_an_overridden_output_and_an_input_come_back_as_given():
 
 
 def test_closing_during_a_call_ends_it_instead_of_leaving_it_waiting():
-    built = graph(*branches(3, 0.2), workers=1)
+    built = graph(*branches(3, lambda: time.sleep(0.2)), workers=1)
     threading.Timer(0.05, built.graph_executor.close).start()
     with pytest.raises(CrosscorpusError, match="closed"):
         built.execute(["total"], inputs={"seed": 1})

@@ -29,7 +29,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from ingested import document, git, lines, texts
+from ingested import git, lines, texts
 from ingesting import ingest_documents, ingest_folder, ingest_git, ingest_wiki
 from ledger_rows import ledger
 
@@ -38,7 +38,6 @@ from dataflow.ingestion.loop import ingest
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import (
-    ModelMismatch,
     Store,
     collection_info,
     drop_collection,
@@ -48,18 +47,6 @@ from operators.postgres.store import (
 from operators.postgres.write.chunk_vectors import try_again
 from operators.sources.chunking import chunker
 from operators.sources.folder import folder_source
-
-Write = Callable[..., Path]
-
-
-def test_another_model_is_refused_and_names_both(
-    store: Store, embedder: Any, new_embedder: Any, write_lines: Write
-) -> None:
-    file = write_lines(document(1))
-    ingest_documents(store, embedder, file)
-    with pytest.raises(ModelMismatch, match=r"space words-1.* space words-2"):
-        ingest_documents(store, new_embedder("words-2"), file)
-
 
 NAME = "killed"
 SCHEMA = schema_of(NAME)
@@ -356,20 +343,15 @@ def repository(root: Path, *names: str) -> Path:
     return root
 
 
-def stored(store: Store, corpus: str, repo: str) -> set[str]:
-    return set(ledger(store, corpus, repo)["document_id"])
+def stored(store: Store, repo: str) -> set[str]:
+    return set(ledger(store, "docs", repo)["document_id"])
 
 
 @pytest.mark.parametrize(
-    ("ingest", "make", "corpus"),
-    [
-        (ingest_folder, pages, "docs"),
-        (ingest_git, repository, "docs"),
-    ],
-    ids=["folder", "git"],
+    ("ingest", "make"), [(ingest_folder, pages), (ingest_git, repository)], ids=["folder", "git"]
 )
 def test_another_source_of_the_same_name_is_refused_and_nothing_is_lost(
-    store: Store, embedder: Any, tmp_path: Path, ingest: Ingest, make: Ingest, corpus: str
+    store: Store, embedder: Any, tmp_path: Path, ingest: Ingest, make: Ingest
 ) -> None:
     billing = make(tmp_path / "billing/docs", "index", "refunds")
     search = make(tmp_path / "search/docs", "index", "ranking")
@@ -378,10 +360,10 @@ def test_another_source_of_the_same_name_is_refused_and_nothing_is_lost(
         ingest(store, embedder, search, allow_mass_delete=True)
     assert str(billing) in str(refused.value)
     assert str(search) in str(refused.value)
-    assert stored(store, corpus, "docs") == {"index.md", "refunds.md"}
+    assert stored(store, "docs") == {"index.md", "refunds.md"}
     assert ingest(store, embedder, search, repo="search").ok
     assert ingest(store, embedder, billing).documents_new == 0
-    assert stored(store, corpus, "search") == {"index.md", "ranking.md"}
+    assert stored(store, "search") == {"index.md", "ranking.md"}
 
 
 def test_a_newer_dump_is_of_the_same_wiki_and_that_of_another_wiki_is_refused(

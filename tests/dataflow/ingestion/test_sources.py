@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,11 +131,6 @@ def commit(path: Path, message: str, files: dict[str, str | None]) -> None:
     git(path, "commit", "-q", "-m", message)
 
 
-def commit_of(path: Path) -> str:
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=path, check=True, capture_output=True)
-    return done.stdout.decode().strip()
-
-
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     path = tmp_path / "app"
@@ -194,7 +188,10 @@ def test_what_is_excluded_goes_however_much_it_is_and_what_else_is_gone_is_asked
     assert set(texts(store, "code")) == {"src/m4.py", "src/m5.py"}
     report = ingest_git(store, embedder, tree, exclude=["src"])
     assert (report.ok, report.documents_deleted) == (True, 2)
-    assert (texts(store, "code"), set(texts(store, "history"))) == ({}, {commit_of(tree)})
+    assert (texts(store, "code"), set(texts(store, "history"))) == (
+        {},
+        {git(tree, "rev-parse", "HEAD")},
+    )
 
 
 def test_what_another_reader_brought_into_the_same_repo_stays(
@@ -212,17 +209,13 @@ def test_what_another_reader_brought_into_the_same_repo_stays(
 @pytest.fixture
 def server(served: Any) -> Any:
     """It has two pull requests with a thread each, a review, two issues."""
-    fill(served)
+    served.put("issues", shapes.issue(1, pull=True), shapes.issue(2), shapes.issue(3))
+    served.put("issues", shapes.issue(4, pull=True))
+    served.put("comments", shapes.comment(100), shapes.comment(101, reply_to=100))
+    served.put("comments", shapes.comment(102, pull=4))
+    served.put("reviews", shapes.review(200))
+    served.put("issue_comments", shapes.issue_comment(300, 2))
     return served
-
-
-def fill(state: Any) -> None:
-    state.put("issues", shapes.issue(1, pull=True), shapes.issue(2), shapes.issue(3))
-    state.put("issues", shapes.issue(4, pull=True))
-    state.put("comments", shapes.comment(100), shapes.comment(101, reply_to=100))
-    state.put("comments", shapes.comment(102, pull=4))
-    state.put("reviews", shapes.review(200))
-    state.put("issue_comments", shapes.issue_comment(300, 2))
 
 
 def change(state: Any) -> None:
@@ -250,7 +243,7 @@ def test_a_repository_is_searchable_and_twice_changes_nothing(
     assert report.ok
     assert (report.documents_new, report.documents_deleted) == (7, 0)
     assert set(collection_info(store).repos) == {"review", "issue"}
-    assert set(thread_texts(store)) == {
+    assert set(texts(store, None)) == {
         "pull/1", "pull/1#discussion_r100", "pull/1#pullrequestreview-200",
         "pull/4", "pull/4#discussion_r102", "issues/2", "issues/3",
     }  # fmt: skip
@@ -289,21 +282,21 @@ def test_what_a_sync_fetched_of_a_dropped_thread_or_issue_goes_too(
     drop_documents(store, repo="org/app")
     kinds = {item.kind for item in stored_items(store, sync_source(store))}
     assert not kinds & {"issue", "issue_comment", "review_comment", "review"}
-    assert thread_texts(store) == {}
+    assert texts(store, None) == {}
 
 
 def test_a_sync_after_a_drop_brings_everything_back_also_the_reviews_own_words(
     store: Store, embedder: Any, server: Any
 ) -> None:
     sync_github(store, embedder, "org/app")
-    before = thread_texts(store)
+    before = texts(store, None)
     assert "pull/1#pullrequestreview-200" in before
     for which in ({"document": "pull/1"}, {}):
         drop_documents(store, repo="org/app", **which)
         names = store.rows("SELECT name FROM sync_state")
         assert names == [("repository",)]
         assert sync_github(store, embedder, "org/app").ok
-        assert thread_texts(store) == before
+        assert texts(store, None) == before
 
 
 def test_a_sync_keeps_no_secret_and_brings_it_back_only_where_it_is_allowed(
@@ -322,26 +315,16 @@ def test_a_sync_keeps_no_secret_and_brings_it_back_only_where_it_is_allowed(
         "#4: secrets redacted in its comment; --secrets allow takes them",
     }
     assert holders() == 0
-    assert "My key is [secret: GitLab token]." in thread_texts(store)["issues/2"]
+    assert "My key is [secret: GitLab token]." in texts(store, None)["issues/2"]
     for way, count in (("allow", 2), (None, 2), ("skip", 0), (None, 0)):
         sync_github(store, embedder, "org/app", secrets=way)
         assert holders() == count
-        assert (token in thread_texts(store)["issues/2"]) is bool(count)
+        assert (token in texts(store, None)["issues/2"]) is bool(count)
 
 
 def sync_source(store: Store) -> str:
     row = store.row("SELECT source FROM sync_state WHERE name = 'repository'")
     return str(row[0])
-
-
-def thread_texts(store: Store) -> dict[str, str]:
-    """document_id -> its chunks' text, joined, in all corpora."""
-    with store.transaction() as conn:
-        rows = conn.execute("SELECT document_id, text FROM chunks ORDER BY document_id, ordinal")
-        found: dict[str, str] = {}
-        for name, text in rows:
-            found[name] = found.get(name, "") + text
-    return found
 
 
 class Killed(BaseException):
@@ -403,7 +386,7 @@ def test_a_refusal_writes_no_document_and_keeps_what_was_fetched(
     server.failing["/repos/org/app/issues/comments"] = (403, {"Retry-After": "99999"}, b"")
     with pytest.raises(GithubError, match="what was fetched is kept"):
         sync_github(store, embedder, "org/app", api=api)
-    assert thread_texts(store) == {}
+    assert texts(store, None) == {}
     assert len([*stored_items(store, sync_source(store))]) == 7
     server.failing.clear()
     assert sync_github(store, embedder, "org/app", api=api).documents_new == 7
@@ -500,7 +483,7 @@ def test_a_visibility_that_can_not_be_read_is_an_error_and_opens_nothing(
         for store, options in ((new, {"rights": True}), (old, {})):
             with pytest.raises(GithubError, match="who may see org/app can't be read"):
                 sync_github(store, embedder, "org/app", api=api, **options)
-        assert thread_texts(new) == {}, said
+        assert texts(new, None) == {}, said
         assert (seen_of(old), seen_of(old, "github:org/app")) == (0, 7), said
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ import polars as pl
 import psycopg
 import pytest
 from ingesting import ingest_documents, ingest_git
+from working_tree import WorkingTree
 
 from dataflow.ingestion import version_discovery as step
 from dataflow.ingestion.version_discovery import find_versions, verify_versions
@@ -156,23 +156,14 @@ def _seen(store: Store, *moments: str) -> list[list[tuple[str, str]]]:
 def test_a_version_that_was_committed_after_its_date_replaces_from_its_commit_on(
     store: Store, small: Any, tmp_path: Path
 ) -> None:
-    def git(*arguments: str, date: str = "2024-01-01") -> None:
-        stamp = f"{date}T00:00:00Z"
-        when = {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
-        identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-        command = ["git", "-C", str(tmp_path), *identity, *arguments]
-        subprocess.run(command, check=True, capture_output=True, env={**os.environ, **when})
-
-    git("init", "-q")
+    tree = WorkingTree(tmp_path / "app")
     for name, stated, committed in (
         ("v1", "2024-01-01", "2024-01-01"), ("v2", "2024-02-01", "2024-03-01"),
     ):  # fmt: skip
-        page = tmp_path / "docs" / name / "guide.md"
-        page.parent.mkdir(parents=True)
-        page.write_text(f"---\ndate: {stated}\n---\n# Guide\n\n{INTRO} A word: {name}\n")
-        git("add", ".")
-        git("commit", "-q", "-m", name, date=committed)
-    ingest_git(store, small, tmp_path)
+        page = f"---\ndate: {stated}\n---\n# Guide\n\n{INTRO} A word: {name}\n"
+        when = datetime.fromisoformat(f"{committed}T00:00:00Z").timestamp()
+        tree.commit(name, int(when), **{f"docs/{name}/guide.md": page})
+    ingest_git(store, small, tree.path)
     assert _seen(store, "2024-01-15", "2024-02-15", "2024-03-15") == [
         [("1", "v1")], [("1", "v1")], [("2", "v2")],
     ]  # fmt: skip

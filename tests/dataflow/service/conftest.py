@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ import httpx2
 import psycopg
 import pytest
 import uvicorn
+from ingested import git
 from ingesting import ingest_documents, ingest_git
 from word_embedder import WordEmbedder
 
@@ -51,9 +51,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
     app = tmp_path_factory.mktemp("service") / "app"
     (app / "src").mkdir(parents=True)
     (app / "src/a.py").write_text(CODE + "\n")
-    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "Steps"]):
-        subprocess.run(["git", *command], cwd=app, check=True)
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "Steps"]):
+        git(app, *command)
     return app
 
 

@@ -7,7 +7,6 @@ import json
 import random
 import shutil
 import string
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,7 +103,7 @@ def test_a_hidden_file_has_no_history(service: Service) -> None:
 
 
 def test_a_commit_and_a_path_are_the_change_of_that_file(service: Service, tree: Path) -> None:
-    commits = subprocess.check_output(["git", "log", "--format=%H"], cwd=tree, text=True).split()
+    commits = git(tree, "log", "--format=%H").split()
     vault = commits[0]
     for name in (f"{vault[:10]}:locks.py", f"{vault} locks.py"):
         change = tools.fetch(service, name)
@@ -120,7 +119,7 @@ def test_a_commit_and_a_path_are_the_change_of_that_file(service: Service, tree:
 
 
 def test_who_has_rights_gets_no_former_lines(service: Service, tree: Path) -> None:
-    vault = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=tree, text=True).strip()
+    vault = git(tree, "rev-parse", "HEAD")
     name = f"{vault[:12]}:secret/v.py"
     assert "+vault = 1" in tools.fetch(service, name).text
     with pytest.raises(CrosscorpusError, match="no working tree at hand has this commit"):
@@ -152,9 +151,7 @@ def test_a_change_shows_no_secret_that_ingestion_would_see(service: Service, tre
     commit(tree, "Below it", {"end.py": f"{key}tail = 1\n\n\n\nx = 1\n"})
     commit(tree, "Away", {"end.py": "tail = 1\n", "code.yaml": "a: 1\n"})
     ingest_git(service.store, WordEmbedder(), tree, repo="app")
-    away, below, beside, first = subprocess.check_output(
-        ["git", "log", "-4", "--format=%h"], cwd=tree, text=True
-    ).split()
+    away, below, beside, first = git(tree, "log", "-4", "--format=%h").split()
     secret = {*body, *lines.split()}
     for name in (
         *(f"{one}:end.py" for one in (away, below, beside, first)),
@@ -171,7 +168,7 @@ def test_a_change_is_of_a_stored_file_and_of_one_commit(service: Service, tree: 
     """A review of a file that was left out opens none, and no document says what git shows."""
     token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zC9bD1fG3hJ5"
     commit(tree, "Secret", {"left.py": f"internal = 1\ntoken = '{token}'\n"})
-    secret = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=tree, text=True).strip()
+    secret = git(tree, "rev-parse", "HEAD")
     forged = {"corpus": "wiki", "repo": "app", "text": "Forged."}
     documents = [
         {"doc_id": "r", "corpus": "review", "repo": "app", "path": "left.py", "text": "Nice."},
@@ -193,7 +190,7 @@ def test_a_brief_commit_names_its_first_files_and_its_snippet_is_not_its_title(
 ) -> None:
     commit(tree, "Many files\n\nThey are generated.", {f"gen/f{n}.py": "x = 1\n" for n in range(9)})
     ingest_git(service.store, WordEmbedder(), tree, repo="app")
-    last = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=tree, text=True).strip()
+    last = git(tree, "rev-parse", "HEAD")
     assert "gen/f8.py" in tools.fetch(service, last[:10]).text
     brief = tools.fetch(service, last[:10], brief=True).text
     assert brief.endswith("gen/f3.py\ngen/f4.py\nand 4 more")

@@ -123,7 +123,7 @@ def test_the_commits_of_a_file_lines_or_a_name_are_listed(service: Service) -> N
         told = history(service, place)
         assert (told.place, told.notes) == (read, [])
         (change,) = told.commits
-        assert (change.author, change.subject) == ("Ada", "Steps")
+        assert (change.author, change.subject) == ("Ann", "Steps")
         assert tools.fetch(service, change.commit).text.startswith("Steps")
     nothing = history(service, "src/zebra.py")
     assert nothing.commits == []

@@ -161,17 +161,20 @@ def test_what_is_no_diff_is_refused_in_one_line_that_says_what_to_give(patch: st
     assert "\n" not in str(refused.value)
 
 
-def git_diff(tmp_path: Path, old: str, new: str, *options: str) -> str:
-    for name, text in (("old", old), ("new", new)):
-        (tmp_path / name).write_text(text)
-    command = ["git", "diff", "--no-index", *options, "old", "new"]
-    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
+def git_diff(old: str, new: str, *options: str) -> bytes:
+    """What git says of the file f of these two texts."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("a", old), ("b", new)):
+            Path(folder, name).mkdir()
+            Path(folder, name, "f").write_bytes(text.encode())
+        command = ["git", "diff", "--no-index", "--no-prefix", *options, "a", "b"]
+        return subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
 
 
-def test_a_diff_of_words_is_refused_and_told_the_option(tmp_path: Path) -> None:
+def test_a_diff_of_words_is_refused_and_told_the_option() -> None:
     old, new = "def f(a):\n    return a\n", "def f(a, b):\n    return a\n"
     with pytest.raises(CrosscorpusError, match="without --word-diff") as refused:
-        read_change(git_diff(tmp_path, old, new, "--word-diff"))
+        read_change(git_diff(old, new, "--word-diff"))
     assert "\n" not in str(refused.value)
 
 
@@ -281,12 +284,7 @@ def changed_lines(old: list[str], new: list[str], file: ChangedFile | None) -> N
 
 @given(TEXTS, TEXTS)
 def test_every_line_of_a_diff_of_git_is_read(old: list[str], new: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in (("a", old), ("b", new)):
-            Path(folder, name).mkdir()
-            Path(folder, name, "f").write_bytes("".join(f"{one}\n" for one in text).encode())
-        command = ["git", "diff", "--no-index", "--no-prefix", "a", "b"]
-        patch = subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
+    patch = git_diff(*("".join(f"{one}\n" for one in text) for text in (old, new)))
     changed_lines(old, new, only(patch) if old != new else None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -23,10 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def commits(folder: Path) -> list[str]:
-    said = subprocess.run(
-        ["git", "log", "--format=%H"], cwd=folder, capture_output=True, text=True, check=True
-    )
-    return said.stdout.split()
+    return git(folder, "log", "--format=%H").split()
 
 
 def test_the_commits_of_lines_are_those_that_made_most_of_them_first(folder: Path) -> None:
