@@ -249,7 +249,7 @@ def _fetched(
 def get_context(
     service: Service,
     query: Annotated[Query, Field(description="the question to answer")],
-    max_tokens: Tokens = 1_000,
+    max_tokens: Tokens = 1_500,
     brief: Brief = False,
     **options: Any,
 ) -> models.Context:
@@ -280,7 +280,7 @@ def explain(
     passages: Annotated[
         Values | None, Field(description="missing passages: id, label, path or title")
     ] = None,
-    max_tokens: Tokens = 1_000,
+    max_tokens: Tokens = 1_500,
     **options: Any,
 ) -> models.Reasons:
     """Why passages are in the results, or why an expected one is not."""

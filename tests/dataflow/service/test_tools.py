@@ -167,7 +167,7 @@ def test_a_context_is_explained_in_the_tokens_that_it_had(
     explained = tools.explain(service, ASK, **how).passages
     cited = [one for one in explained if one.disposition == "context"]
     assert len(cited) == len(context.citations)
-    assert f" of {how.get('max_tokens', 1_000):,} tokens" in cited[0].reason
+    assert f" of {how.get('max_tokens', 1_500):,} tokens" in cited[0].reason
 
 
 def test_what_is_missed_is_explained(service: Service) -> None:
