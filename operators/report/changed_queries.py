@@ -1,6 +1,6 @@
 """The queries that changed most, with both lists of documents side by side."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import zip_longest
 from typing import Any
 
@@ -18,7 +18,8 @@ def changed_body(
 
     ``baseline`` produced the lists before; ``titles`` are those of documents, by id, where known.
     """
-    relevant = set(qrels.filter(pl.col("grade") > 0).select("query_id", "doc_id").iter_rows())
+    judged = qrels.join(changed, on="query_id", how="semi").filter(pl.col("grade") > 0)
+    relevant = dict(judged.group_by("query_id").agg(pl.col("doc_id").unique()).iter_rows())
     note = (
         "The queries whose score moved most, with the first ten documents of both lists; those "
         "judged relevant are shaded."
@@ -26,14 +27,15 @@ def changed_body(
     parts = [element("p", note, class_="note")]
     for (config,), group in changed.group_by("config", maintain_order=True):
         parts.append(element("h3", f"{config} against {baseline}"))
-        for row in group.iter_rows(named=True):
-            documents = {one for query, one in relevant if query == row["query_id"]}
-            parts.append(_fold(row, documents, baseline, titles))
+        parts += [
+            _fold(row, relevant.get(row["query_id"], []), baseline, titles)
+            for row in group.iter_rows(named=True)
+        ]
     return join(parts)
 
 
 def _fold(
-    row: Mapping[str, Any], relevant: set[str], baseline: str, titles: Mapping[str, str]
+    row: Mapping[str, Any], relevant: Collection[str], baseline: str, titles: Mapping[str, str]
 ) -> Html:
     def shown(document: str | None) -> Html:
         if document is None:

@@ -94,7 +94,7 @@ def disk(store: Store) -> dict[str, int]:
 
     Empty on Citus, whose coordinator does not have the collection's tables.
     """
-    if store.run(lambda conn: has_extension(conn, "citus")):
+    if store.clustered:
         return {}
     whole, cache = store.row(_DISK, (store.schema,)) or (0, 0)
     used = {"collection": whole, "vector_cache": cache}

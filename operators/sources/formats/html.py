@@ -11,6 +11,7 @@ CPU for half a million short paragraphs.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from lxml import etree
@@ -64,6 +65,7 @@ def html_text(source: str) -> HtmlText:
     return target.result()
 
 
+@lru_cache(maxsize=8)  # a map asks for the same elements of a page several times
 def element_text(source: str, name: str) -> str:
     """The visible text of the first element whose id or class is ``name``; empty: there is none.
 
