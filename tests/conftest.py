@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
@@ -41,7 +41,11 @@ _numbers = itertools.count()
 SEARCHED = os.environ.get("CROSSCORPUS_TEST_EXAMPLES")
 examples = int(SEARCHED or "25")
 settings.register_profile(
-    "crosscorpus", deadline=None, max_examples=examples, derandomize=not SEARCHED
+    "crosscorpus",
+    deadline=None,
+    max_examples=examples,
+    derandomize=not SEARCHED,
+    suppress_health_check=list(HealthCheck),  # fixtures of this suite do not change
 )
 settings.load_profile("crosscorpus")
 

@@ -49,11 +49,7 @@ from operators.embedding.hub_models import (
     read_record,
     split_name,
 )
-from operators.embedding.onnx import (
-    ModelSettings,
-    load_directory,
-    open_session,
-)
+from operators.embedding.onnx import ModelSettings, load_directory, open_session
 from operators.embedding.protocol import (
     EmbeddingError,
     ModelNotInstalled,

@@ -20,13 +20,7 @@ from operators.postgres.schema.indexes import pending_corpora
 from operators.postgres.schema.migrate import planned_changes
 from operators.postgres.server.binaries import PACKAGE
 from operators.postgres.server.embedded_server import server_for
-from operators.postgres.store import (
-    ModelMismatch,
-    Store,
-    collection_info,
-    open_store,
-    schema_of,
-)
+from operators.postgres.store import ModelMismatch, Store, collection_info, open_store, schema_of
 
 _PLANNED = (
     "the next command that opens the collection changes its tables: {} To be able to go back,"

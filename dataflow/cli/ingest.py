@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dataflow.cli.options import (
-    PARTLY,
-    IngestOptions,
-    Relocated,
-    filled,
-    takes_options,
-)
+from dataflow.cli.options import PARTLY, IngestOptions, Relocated, filled, takes_options
 from dataflow.execution.light_hamilton import import_hamilton
 from operators.errors import CrosscorpusError
 

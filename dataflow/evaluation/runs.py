@@ -21,12 +21,7 @@ from dataflow.evaluation.answers import (
 from operators.embedding.protocol import Embedder
 from operators.errors import CrosscorpusError
 from operators.evaluation.judgements import check_judged
-from operators.evaluation.ranked_documents import (
-    Unit,
-    in_judged_corpora,
-    unit_homes,
-    unit_qrels,
-)
+from operators.evaluation.ranked_documents import Unit, in_judged_corpora, unit_homes, unit_qrels
 from operators.postgres.inspect.document_homes import count_documents, document_homes
 from operators.postgres.store import Store, collection_info, open_store
 

@@ -2,15 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import meet_corpus
-from operators.postgres.write.ledger import (
-    Entry,
-    read_entries,
-)
+from operators.postgres.write.ledger import Entry, read_entries
 from operators.postgres.write.source_ownership import source_kind
 from operators.sources.protocol import Key
 
@@ -31,7 +29,7 @@ class LedgerSnapshot:
         """Start with no corpus, for the documents of ``reader``; ``run`` is a number."""
         self.store, self.run = store, run
         self.kind = source_kind(reader) + "/"
-        self._entries = DiskDict[tuple[int, Entry]]()  # and their numbers
+        self._entries = DiskDict[tuple[Any, ...]]()  # number, fields: an Entry pickles slower
         self._marks = bytearray()  # by number: 1 if the scan has met the document
         self._met: Counter[Scope] = Counter()  # documents of this kind, by scope
 
@@ -47,7 +45,7 @@ class LedgerSnapshot:
         numbered = self._entries.get(_name(key))
         if numbered is None:
             return None
-        number, entry = numbered
+        number, entry = numbered[0], Entry(*numbered[1:])
         if not self._marks[number]:
             self._marks[number] = 1
             self._met[scope] += self._has_kind(entry)
@@ -63,8 +61,8 @@ class LedgerSnapshot:
         """The documents of this kind of source that the scan has not met, sorted."""
         self._read(scope)
         prefix = _name((*scope, ""))
-        for name, (number, entry) in self._entries.starting(prefix):
-            if not self._marks[number] and self._has_kind(entry):
+        for name, (number, *fields) in self._entries.starting(prefix):
+            if not self._marks[number] and self._has_kind(Entry(*fields)):
                 yield name[len(prefix) :].decode()
 
     def before(self, scope: Scope) -> int:
@@ -88,9 +86,9 @@ class LedgerSnapshot:
 
         read_entries(self.store, *scope, take)
 
-    def _numbered(self, entry: Entry) -> tuple[int, Entry]:
+    def _numbered(self, entry: Entry) -> tuple[Any, ...]:
         self._marks.append(0)
-        return len(self._marks) - 1, entry
+        return len(self._marks) - 1, *entry
 
     def _has_kind(self, entry: Entry) -> bool:
         return entry.fingerprint is not None and entry.fingerprint.startswith(self.kind)

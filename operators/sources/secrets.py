@@ -21,14 +21,7 @@ from urllib.parse import unquote
 
 from operators.errors import check_known
 from operators.signals.secondary import is_test
-from operators.sources.protocol import (
-    Document,
-    Item,
-    LazyDocument,
-    ReadIssue,
-    Source,
-    content_hash,
-)
+from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, Source, content_hash
 
 MODES = ("auto", "skip", "redact", "allow")
 

@@ -9,14 +9,7 @@ from typing import Any
 
 import pytest
 from command import run_here
-from hub_stub import (
-    NAME,
-    Hub,
-    Repository,
-    install,
-    running_hub,
-    sentence_transformer,
-)
+from hub_stub import NAME, Hub, Repository, install, running_hub, sentence_transformer
 from huggingface_hub import constants
 from own_authority import own_authority
 

@@ -20,12 +20,7 @@ from operators.sources.git.commit_log import (
 )
 from operators.sources.git.git_process import GitError, git_output
 from operators.sources.git.repository import Repository, cut_commits, open_repository
-from operators.sources.git.tracked_files import (
-    is_excluded,
-    read_tree,
-    tracked_files,
-    tracked_names,
-)
+from operators.sources.git.tracked_files import is_excluded, read_tree, tracked_files, tracked_names
 from operators.sources.ignore_file import without_ignored
 from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Item, Key, ReadIssue, Source

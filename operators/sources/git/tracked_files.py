@@ -23,12 +23,7 @@ from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
 from operators.sources.encodings import Decoded, decode_file
 from operators.sources.formats.headings import prose_title
-from operators.sources.formats.languages import (
-    PACKED,
-    is_generated,
-    is_prose,
-    script_language,
-)
+from operators.sources.formats.languages import PACKED, is_generated, is_prose, script_language
 from operators.sources.formats.notebook import notebook_text
 from operators.sources.formats.pandoc import converted, why_missing
 from operators.sources.formats.shown_text import shown_text

@@ -6,13 +6,7 @@ import pytest
 import yaml
 
 from dataflow.configuration.config_model import load_config
-from dataflow.configuration.loader import (
-    ConfigError,
-    find,
-    from_anywhere,
-    read_chain,
-    seen_from,
-)
+from dataflow.configuration.loader import ConfigError, find, from_anywhere, read_chain, seen_from
 from operators.errors import UnknownName
 
 

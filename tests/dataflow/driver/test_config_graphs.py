@@ -6,10 +6,7 @@ from pathlib import Path
 
 from dataflow import load_config
 from dataflow.configuration.config_model import as_config
-from dataflow.driver.config_graphs import (
-    describe_config,
-    diff_configs,
-)
+from dataflow.driver.config_graphs import describe_config, diff_configs
 
 DEFAULT, RRF = load_config("default"), load_config("rrf")
 

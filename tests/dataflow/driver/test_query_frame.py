@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflow.driver.query_frame import BatchError, complete_queries
@@ -33,7 +33,6 @@ def test_an_id_and_a_text_are_enough():
     st.lists(st.text(alphabet="ab \0é", max_size=6), min_size=1, max_size=4),
     st.integers(1, 6),
 )
-@settings(deadline=None)
 def test_a_batch_has_the_texts_that_a_single_question_has(texts, longest):
     try:
         alone = ask(texts, longest=longest)["texts"]

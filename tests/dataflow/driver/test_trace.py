@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataflow.configuration.config_model import Config, load_config
@@ -89,11 +89,7 @@ def build() -> Iterator[Callable[..., RetrievalDriver]]:
 @given(
     data=st.data(), first=CHANGES, second=CHANGES, trigger=st.sampled_from(["pr_review", "none"])
 )
-@settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(max_examples=12)
 def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
     build: Any,
     make_world: Any,

@@ -6,10 +6,7 @@ import pytest
 from trec_runs import read_run
 
 from dataflow import load_config
-from dataflow.evaluation.evaluation_files import (
-    named_configs,
-    write_evaluation,
-)
+from dataflow.evaluation.evaluation_files import named_configs, write_evaluation
 from dataflow.evaluation.graph import evaluate
 from operators.errors import CrosscorpusError
 

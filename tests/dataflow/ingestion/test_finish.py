@@ -13,12 +13,7 @@ from typing import Any
 import github_shapes as shapes
 import pytest
 from ingested import document, git, texts
-from ingesting import (
-    ingest_documents,
-    ingest_folder,
-    ingest_git,
-    ingest_wiki,
-)
+from ingesting import ingest_documents, ingest_folder, ingest_git, ingest_wiki
 from ledger_rows import states
 
 from dataflow.configuration.loader import shipped_maps

@@ -20,7 +20,7 @@ from typing import Any
 import psycopg
 import pytest
 from dying import points_of_each_kind
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -37,13 +37,7 @@ from dataflow.ingestion import graph as ingestion_graph
 from dataflow.ingestion.loop import ingest
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.verify import verify
-from operators.postgres.store import (
-    Store,
-    collection_info,
-    drop_collection,
-    open_store,
-    schema_of,
-)
+from operators.postgres.store import Store, collection_info, drop_collection, open_store, schema_of
 from operators.postgres.write.chunk_vectors import try_again
 from operators.sources.chunking import chunker
 from operators.sources.folder import folder_source
@@ -316,10 +310,8 @@ def test_a_collection_always_equals_a_fresh_full_build(
         settings=settings(
             max_examples=int(os.environ.get("CROSSCORPUS_TEST_EXAMPLES", "4")),
             stateful_step_count=12,
-            deadline=None,
             derandomize=True,
             database=None,
-            suppress_health_check=list(HealthCheck),
         ),
     )
     assert compared > 4

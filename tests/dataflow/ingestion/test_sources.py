@@ -9,11 +9,7 @@ from typing import Any
 import github_shapes as shapes
 import pytest
 from ingested import git, texts
-from ingesting import (
-    ingest_documents,
-    ingest_folder,
-    ingest_git,
-)
+from ingesting import ingest_documents, ingest_folder, ingest_git
 from killed_children import kill_children
 from ledger_rows import states
 from pdf_maker import make_pdf

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from hamilton.node import Node
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataflow.configuration.config_model import load_config
@@ -50,11 +50,7 @@ def test_every_stage_has_its_frame(
     ],
 )
 @given(data=st.data())
-@settings(
-    max_examples=6,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(max_examples=6)
 def test_a_batch_gives_what_its_queries_give_alone_bit_for_bit(
     driver_of: Drivers,
     make_world: Any,

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from operators import frames
@@ -56,11 +56,7 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
     trigger=st.sampled_from(["none", "pr_review", "question"]),
     languages=st.sampled_from([{}, {"python": 1.3}]),
 )
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(max_examples=25)
 def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     driver_of: Drivers,
     make_world: Any,
@@ -259,11 +255,7 @@ def test_a_stage_that_was_overridden_shows_no_number_that_does_not_add_up(
     fused=st.sampled_from(["rrf", "comb_sum"]),
     reranked=st.sampled_from(["off", "cross_encoder"]),
 )
-@settings(
-    max_examples=10,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(max_examples=10)
 def test_a_waterfall_goes_from_nothing_to_the_score_without_a_gap(
     driver_of: Drivers,
     make_world: Any,

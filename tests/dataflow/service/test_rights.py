@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 from doors import replies
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -276,8 +276,6 @@ def test_every_door_gives_what_a_collection_of_the_visible_documents_gives(
     how = settings(
         max_examples=max(1, settings.default.max_examples // 25),
         stateful_step_count=3,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
     run_state_machine_as_test(Collection, settings=how)
 

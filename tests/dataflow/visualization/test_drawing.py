@@ -9,11 +9,7 @@ from dataflow.visualization.dot import to_dot
 from dataflow.visualization.folding import fold
 from dataflow.visualization.graph_model import describe
 from dataflow.visualization.picture import picture
-from dataflow.visualization.png import (
-    RenderError,
-    draw,
-    render,
-)
+from dataflow.visualization.png import RenderError, draw, render
 from operators.foundation.extras import installing
 
 

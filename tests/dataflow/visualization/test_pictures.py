@@ -4,12 +4,7 @@ import pytest
 
 from dataflow.visualization.folding import fold
 from dataflow.visualization.graph_diff import Change, compare
-from dataflow.visualization.picture import (
-    IMPLIED,
-    PALETTE,
-    overview,
-    picture,
-)
+from dataflow.visualization.picture import IMPLIED, PALETTE, overview, picture
 
 
 def test_a_picture_has_the_variants_the_inputs_and_their_readers(described):

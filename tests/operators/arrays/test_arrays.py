@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from operators.arrays.alternates import with_alternates
 from operators.arrays.lists import flat, lists, numbers
-from operators.arrays.rows import (
-    chunk_rows,
-)
+from operators.arrays.rows import chunk_rows
 from operators.frames import SOURCE
 
 

@@ -4,38 +4,26 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import settings
+from plain_rows import plain_rows
 
 from operators.frames import DEDUPED, FUSED, NOTES, QUERIES, READ_CHUNKS
-
-# A machine that others use too makes no example slow.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
-
-
-def _rows(plain: dict[str, Any], schema: pl.Schema) -> Callable[..., pl.DataFrame]:
-    def make(*rows: dict[str, Any]) -> pl.DataFrame:
-        return pl.DataFrame([{**plain, **row} for row in rows], schema=schema)
-
-    return make
 
 
 @pytest.fixture(scope="session")
 def make_chunks() -> Callable[..., pl.DataFrame]:
     """READ_CHUNKS from what differs from a plain row."""
     plain = {"chunk_id": 0, "corpus": "code", "repo": "", "document_id": "d", "text": ""}
-    return _rows(plain, READ_CHUNKS)
+    return plain_rows(plain, READ_CHUNKS)
 
 
 @pytest.fixture(scope="session")
 def make_deduped() -> Callable[..., pl.DataFrame]:
     """DEDUPED from what differs from a plain row."""
     plain = {"query_id": 0, "corpus": "code", "rank": 0, "score": 0.5, "duplicates": []}
-    return _rows(plain, DEDUPED)
+    return plain_rows(plain, DEDUPED)
 
 
 @pytest.fixture(scope="session")
@@ -49,13 +37,13 @@ def make_results() -> Callable[..., pl.DataFrame]:
         "score": 0.5,
         "alternate_sources": [],
     }
-    return _rows(plain, FUSED)
+    return plain_rows(plain, FUSED)
 
 
 @pytest.fixture(scope="session")
 def make_queries() -> Callable[..., pl.DataFrame]:
     """QUERIES from what differs from a plain row."""
-    return _rows({"query_id": 0, "texts": ["q"], "trigger": []}, QUERIES)
+    return plain_rows({"query_id": 0, "texts": ["q"], "trigger": []}, QUERIES)
 
 
 @pytest.fixture(scope="session")

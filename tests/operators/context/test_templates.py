@@ -12,13 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflow.configuration.config_model import load_config
-from operators.context.templates import (
-    LONGEST,
-    check_template,
-    describe,
-    label_names,
-    parse,
-)
+from operators.context.templates import LONGEST, check_template, describe, label_names, parse
 from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.escape import label_text
 

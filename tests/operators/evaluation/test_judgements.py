@@ -6,12 +6,7 @@ import polars as pl
 import pytest
 
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
-from operators.evaluation.judgements import (
-    JudgementError,
-    check_judged,
-    read_qrels,
-    read_queries,
-)
+from operators.evaluation.judgements import JudgementError, check_judged, read_qrels, read_queries
 from operators.frames import check
 
 

@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -48,7 +48,6 @@ def test_the_same_values_give_the_same_numbers_in_slices_of_any_size(monkeypatch
     np.testing.assert_array_equal(first, bootstrap_means(values, resamples=500))
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_correction_keeps_the_order_and_only_raises(given_p):
     p = np.array(given_p)

@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import read_trec_run
 from trec_runs import read_run
@@ -37,7 +37,6 @@ ids = st.text(
 ).filter(lambda text: text == text.strip())
 
 
-@settings(deadline=None)
 @given(st.dictionaries(ids, st.lists(ids, unique=True, min_size=1, max_size=4), max_size=3))
 def test_a_run_that_is_written_is_read_back(tmp_path_factory, lists):
     run = run_of(lists)

@@ -7,11 +7,7 @@ import polars as pl
 import pytest
 
 from operators.errors import UnknownName
-from operators.explain.explain_targets import (
-    hidden,
-    labelled,
-    meant,
-)
+from operators.explain.explain_targets import hidden, labelled, meant
 from operators.postgres.search.chunk_lookup import LOCATED
 
 CORPORA = {

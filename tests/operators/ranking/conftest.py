@@ -5,13 +5,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import settings
 
 from operators.frames import FUSED, QUERIES, UNIFIED
-
-# A machine that others use too makes no example slow.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
 
 
 @pytest.fixture

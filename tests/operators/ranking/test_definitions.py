@@ -26,6 +26,6 @@ def by_one_pattern_a_word(line: str) -> set[str]:
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=14).map("".join))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_the_names_of_a_line_are_those_that_a_pattern_for_each_word_has(line: str) -> None:
     assert names_defined(line) == by_one_pattern_a_word(line)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.ranking.recency import ages, step
@@ -34,7 +34,6 @@ def test_both_boundaries_are_recent_and_nothing_outside_is(
     st.integers(0, 400),
     st.floats(1, 3),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_step_follows_its_formula(
     make_hits: Make, make_queries: Make, dates: list[datetime | None], days: int, boost: float
 ) -> None:

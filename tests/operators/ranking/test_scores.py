@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -45,7 +45,6 @@ lists = st.lists(
     unique_by=lambda row: row[:2],
 )
 constants = st.sampled_from([1.0, 60.0, 1e9])
-fixture_is_a_function = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 NO_WORDS = empty(LEXICAL_WEIGHT)
 EVEN = {"code": 0.5, "wiki": 0.5}
 HALF = pl.DataFrame([(n, 0.5) for n in range(4)], schema=LEXICAL_WEIGHT, orient="row")
@@ -382,7 +381,6 @@ def expected(
 
 
 @given(pooled)
-@fixture_is_a_function
 def test_rrf_sums_over_the_corpora_and_multiplies_by_recency(
     make_hits: Make, rows: list[dict[str, Any]]
 ) -> None:
@@ -392,7 +390,6 @@ def test_rrf_sums_over_the_corpora_and_multiplies_by_recency(
 
 
 @given(pooled)
-@fixture_is_a_function
 def test_comb_sum_adds_the_merged_scores_as_they_are(
     make_hits: Make, rows: list[dict[str, Any]]
 ) -> None:

@@ -7,18 +7,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.errors import CrosscorpusError, UnknownName
 from operators.frames import QUERIES
 from operators.question.intent import intent
-from operators.ranking.weighting import (
-    read_trigger,
-    trigger_weights,
-    weigh,
-    weigh_languages,
-)
+from operators.ranking.weighting import read_trigger, trigger_weights, weigh, weigh_languages
 
 Make = Callable[..., pl.DataFrame]
 KNOWN = ["pr_review", "issue", "question", "slack"]
@@ -75,7 +70,6 @@ mixes = st.lists(
         max_size=12,
     ),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_each_score_is_times_the_mean_weight_of_its_querys_mix(
     make_hits: Make,
     make_queries: Make,
@@ -134,7 +128,6 @@ def test_asked_why_the_corpora_of_reasons_are_not_weighed_down(
 
 
 @given(st.lists(st.tuples(st.sampled_from(["rust", "go", None]), st.floats(0.1, 1.0)), min_size=1))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_each_score_is_times_the_weight_of_its_language(
     make_hits: Make, found: list[tuple[str | None, float]]
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from whole_scan import read_all
 
@@ -144,7 +144,6 @@ def ignored_by_git(root: Path, lines: bytes, paths: set[bytes]) -> set[bytes]:
     return set(done.stdout.split(b"\0")) - {b""}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(PATTERN, min_size=1, max_size=5), paths=PATHS)
 def test_a_path_is_ignored_where_git_ignores_it(
     git: Path, lines: list[str], paths: list[bytes]

@@ -17,14 +17,7 @@ from whole_scan import read_all
 
 from operators.errors import UnknownName
 from operators.sources import secrets
-from operators.sources.protocol import (
-    Document,
-    Item,
-    LazyDocument,
-    ReadIssue,
-    Source,
-    content_hash,
-)
+from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, Source, content_hash
 from operators.sources.secrets import redacted, without_secrets
 
 HEX = "0123456789abcdef"

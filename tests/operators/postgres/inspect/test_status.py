@@ -7,9 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.postgres.inspect.document_homes import (
-    document_titles,
-)
+from operators.postgres.inspect.document_homes import document_titles
 from operators.postgres.inspect.status import (
     LONGEST_REASON,
     TOP_REASONS,

@@ -16,11 +16,7 @@ from operators.postgres.errors import DatabaseError
 from operators.postgres.inspect.status import status
 from operators.postgres.schema import indexes, migrate
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
-from operators.postgres.schema.migrate import (
-    MigrationError,
-    apply_migrations,
-    pending_migrations,
-)
+from operators.postgres.schema.migrate import MigrationError, apply_migrations, pending_migrations
 from operators.postgres.schema.partitions import ensure_partitions, index_name, partition
 from operators.postgres.schema.plain_text import index_plain_text
 from operators.postgres.search.text_search import plain_search

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from vector_indexes import build_vector_indexes
 
@@ -154,7 +154,6 @@ QUERY = st.fixed_dictionaries(
 
 @settings(
     max_examples=settings.default.max_examples // 2,  # each asks of up to six filters at once
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(batch=st.lists(QUERY, min_size=1, max_size=6), exact=st.booleans())
 def test_every_search_and_read_sees_exactly_what_the_filters_allow(

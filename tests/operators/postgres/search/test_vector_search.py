@@ -19,13 +19,7 @@ from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, check
 from operators.postgres.schema import indexes
 from operators.postgres.schema.indexes import make_searchable
-from operators.postgres.search.batches import (
-    SLICE,
-    Deadline,
-    SearchTimeout,
-    run,
-    run_slices,
-)
+from operators.postgres.search.batches import SLICE, Deadline, SearchTimeout, run, run_slices
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import Connection, Store, open_store
 from operators.postgres.write.document_writer import write_documents

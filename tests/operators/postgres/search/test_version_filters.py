@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from vector_indexes import build_vector_indexes
 
@@ -159,7 +159,6 @@ def scoped(batch: list[dict[str, Any]]) -> pl.DataFrame:
 
 @settings(
     max_examples=settings.default.max_examples // 2,  # each asks the server some thirty times
-    suppress_health_check=list(HealthCheck),
 )
 @given(
     batch=st.lists(QUERY, min_size=1, max_size=5),

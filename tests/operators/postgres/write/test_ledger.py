@@ -13,12 +13,7 @@ from operators.postgres.write import ingestion_runs, sync_state
 from operators.postgres.write.ingestion_runs import begin_run
 from operators.postgres.write.left_out import record_left_out
 from operators.postgres.write.source_ownership import take_ownership
-from operators.postgres.write.sync_state import (
-    SyncItem,
-    count_items,
-    save_items,
-    stored_items,
-)
+from operators.postgres.write.sync_state import SyncItem, count_items, save_items, stored_items
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 

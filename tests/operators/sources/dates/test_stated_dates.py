@@ -17,10 +17,7 @@ from pdf_maker import make_pdf
 from operators.foundation.date_text import DateRefused
 from operators.sources.dates.document_date import document_date
 from operators.sources.dates.html_dates import HEAD, html_dates
-from operators.sources.dates.pdf_dates import (
-    parse_pdf_date,
-    read_pdf_info,
-)
+from operators.sources.dates.pdf_dates import parse_pdf_date, read_pdf_info
 from operators.sources.dates.stated_version import document_version
 
 DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", "../shared/data"))

@@ -8,11 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.sources.formats.asciidoc import (
-    MAX_VALUE,
-    asciidoc_header,
-    asciidoc_text,
-)
+from operators.sources.formats.asciidoc import MAX_VALUE, asciidoc_header, asciidoc_text
 from operators.sources.formats.heading_slugs import section_slugs
 from operators.sources.formats.headings import Heading, headings, prose_title
 from operators.sources.formats.html import html_text

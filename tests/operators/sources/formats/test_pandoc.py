@@ -192,7 +192,7 @@ def test_what_is_damaged_or_hostile_is_refused_in_one_line(data: bytes) -> None:
     assert converted(ONE, "docx").text == "text"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, len(ONE) - 1), st.binary(min_size=1, max_size=4))
 def test_whatever_byte_is_damaged_there_is_a_text_or_a_refusal(at: int, new: bytes) -> None:
     reply = pandoc.answer(b"docx\n" + ONE[:at] + new + ONE[at + len(new) :])
