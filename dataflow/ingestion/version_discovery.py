@@ -1,9 +1,8 @@
 """The end of a run: which documents are versions of one topic, and which passages are current.
 
-For a corpus with an unchanged ledger the step only reads the ledger. The names of documents are
-stored when they are written. If one of those that may be versions of a topic has changed, the step
-computes the lineages of the corpus again from names and sketches, and compares the passages of the
-changed ones, one lineage after the other, two documents at a time.
+The names of documents are stored when they are written. If one of those that may be versions of a
+topic has changed, the step computes the lineages of the corpus again from names and sketches, and
+compares the passages of the changed ones, one lineage after the other, two documents at a time.
 """
 
 from collections.abc import Callable
@@ -35,19 +34,19 @@ def find_versions(store: Store, on_compared: Callable[[], None] = lambda: None) 
     ``on_compared`` is called after each transaction.
 
     Returns:
-        Each corpus whose documents had changed, with the number of its lineages that had.
+        Each corpus whose candidates had changed, with the number of its lineages that had.
     """
     counts: dict[str, int] = {}
     done = []
     for changed in version_store.changed_corpora(store, RULES):
-        candidates, counts[changed.corpus] = _find_in_corpus(store, changed, on_compared)
-        if candidates is not None:
-            done.append(changed._replace(candidates=candidates))
+        stamp, counts[changed.corpus] = _find_in_corpus(store, changed, on_compared)
+        if stamp is not None:
+            done.append((changed.corpus, stamp))
     if counts:
         # the server plans a search by its row statistics, which do not exist yet
         vacuum(store, version_store.SEARCHED)
-    for changed in done:
-        version_store.mark_found(store, changed.corpus, changed.ledger, RULES, changed.candidates)
+    for corpus, stamp in done:
+        version_store.mark_found(store, corpus, stamp, RULES)
     return counts
 
 
@@ -87,8 +86,6 @@ def _find_in_corpus(
         for part in version_store.unnamed(store, corpus):
             store.run(partial(version_store.keep_names, documents=part))
     candidates = version_store.candidates(store, corpus)
-    if candidates.stamp == of.candidates and not of.anew:
-        return candidates.stamp, 0
     sketches: dict[str, bytes] = {}
     for part in version_store.texts(store, corpus, candidates.unsketched):
         made = [(k, at, text_sketches.sketch(text).astype("<u4").tobytes()) for k, at, text in part]

@@ -47,15 +47,9 @@ _PLACES = {
 _HASH = "hashfloat8extended(date_part('epoch', indexed_at), uuid_hash_extended(document_key, 0))"
 _MODULUS = 2**62
 _STAMP = f"coalesce(sum({_HASH}) %% {_MODULUS}, 0)::bigint"
-
-_CHANGED = f"""
-    SELECT corpus, coalesce(ledger, 0), v.versioned, v.rules IS DISTINCT FROM %(rules)s
-    FROM (SELECT corpus, {_STAMP} AS ledger
-          FROM documents WHERE state = 'indexed' GROUP BY corpus) AS now
-    FULL JOIN versioned_corpora v USING (corpus)
-    WHERE (ledger IS NOT NULL OR v.documents <> 0)
-      AND (v.documents, v.rules) IS DISTINCT FROM (coalesce(ledger, 0), %(rules)s)
-    ORDER BY corpus COLLATE "C"
+_CORPORA = """
+    SELECT corpus, v.versioned, v.rules IS DISTINCT FROM %s
+    FROM corpora FULL JOIN versioned_corpora v USING (corpus) ORDER BY corpus COLLATE "C"
 """
 
 _CANDIDATES = """
@@ -76,15 +70,13 @@ class Changed(NamedTuple):
     """A corpus whose versions must be detected again."""
 
     corpus: str
-    ledger: int  # a stamp of its present documents; :func:`mark_found` takes it
-    candidates: int | None  # stamp of the :class:`Candidates` of the last detection
     anew: bool  # the stored versions come from other rules or none, so none is kept
 
 
 class Candidates(NamedTuple):
     """The documents of a corpus that may be versions of a topic."""
 
-    stamp: int  # of these documents; :class:`Changed` has one of all
+    stamp: int  # of these documents; :func:`mark_found` takes it
     unsketched: list[str]  # the keys of those without a sketch of their current text
     rows: list[TupleRow]  # the class of rights, then ``LINEAGE_DOCUMENTS``
 
@@ -120,23 +112,22 @@ class Stored(NamedTuple):
 
 
 def changed_corpora(store: Store, rules: int) -> list[Changed]:
-    """The corpora whose ledger or rules have changed since their versions were detected."""
-    return [Changed(*row) for row in store.rows(_CHANGED, {"rules": rules})]
+    """The corpora whose candidates or rules have changed since their versions were detected."""
+    changed = []
+    for corpus, known, anew in store.rows(_CORPORA, (rules,)):
+        ((stamp,),) = store.rows(f"SELECT {_STAMP} FROM {_CANDIDATES}", {"corpus": corpus})
+        if anew or stamp != known:
+            changed.append(Changed(corpus, anew))
+    return changed
 
 
-def mark_found(
-    store: Store, corpus: str, ledger: int, rules: int, candidates: int | None = None
-) -> None:
-    """Record that all versions of a corpus are detected, for the state ``ledger`` of its documents.
-
-    ``candidates`` is the stamp of its :class:`Candidates`.
-    """
+def mark_found(store: Store, corpus: str, stamp: int, rules: int) -> None:
+    """Record that all versions of a corpus are detected; ``stamp``: of its :class:`Candidates`."""
     store.execute(
-        "INSERT INTO versioned_corpora (corpus, rules, documents, versioned)"
-        " VALUES (%s, %s, %s, %s) ON CONFLICT (corpus) DO UPDATE SET rules = excluded.rules,"
-        " documents = excluded.documents, versioned = excluded.versioned,"
-        " found_at = excluded.found_at",
-        (corpus, rules, ledger, candidates),
+        "INSERT INTO versioned_corpora (corpus, rules, versioned) VALUES (%s, %s, %s)"
+        " ON CONFLICT (corpus) DO UPDATE SET rules = excluded.rules,"
+        " versioned = excluded.versioned, found_at = excluded.found_at",
+        (corpus, rules, stamp),
     )
     store.forget_info()
 
