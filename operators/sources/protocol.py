@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -122,6 +121,8 @@ class LazyDocument:
 
 
 _values = attrgetter(*DOCUMENTS)
+_json = json.JSONEncoder(ensure_ascii=False).encode
+_sorted_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
 Item = Document | ReadIssue | LazyDocument
 
@@ -204,9 +205,10 @@ def metadata_json(values: Mapping[str, Any] | None = None, /, **more: Any) -> st
     except ``ALLOWED``, because rights must not be lost.
     """
     fields = {str(k): v for k, v in {**(values or {}), **more}.items() if v is not None}
-    text = partial(json.dumps, ensure_ascii=False)
-    kept = {k: v for k, v in fields.items() if k == ALLOWED or len(text(v)) <= METADATA_VALUE_LIMIT}
-    return text(_clean_value(kept), sort_keys=True)
+    limit = METADATA_VALUE_LIMIT
+    if len(_json(fields)) > limit:  # else no value is longer
+        fields = {k: v for k, v in fields.items() if k == ALLOWED or len(_json(v)) <= limit}
+    return _sorted_json(_clean_value(fields))
 
 
 def _clean_value(value: Any) -> Any:
@@ -229,7 +231,7 @@ def content_hash(document: Document) -> str:
     if document.source_hash is not None:
         return document.source_hash
     parts = [v.isoformat() if isinstance(v, datetime) else v for v in _values(document)]
-    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(_json(parts).encode()).hexdigest()
 
 
 def document_frame(documents: Iterable[Document]) -> pl.DataFrame:
