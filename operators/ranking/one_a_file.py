@@ -70,18 +70,23 @@ def in_places(
 
 
 def named_beside(document_id: str, more_of_file: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How a result of that document names its further passages: by lines, else by label.
+    """How a result of that document names its further passages: each is a name for ``fetch``.
+
+    By lines in the same document, by the id of another, else by label.
 
     >>> more = {"document_id": "a.py", "start_line": 4, "end_line": 9, "source_label": "[code: a]"}
-    >>> named_beside("a.py", [more, {**more, "document_id": "b"}])
-    ['4-9', '[code: a]']
+    >>> named_beside("a.py", [more, {**more, "document_id": "b"}, {**more, "start_line": None}])
+    ['4-9', 'b', '[code: a]']
     """
-    return [
-        f"{one['start_line']}-{one['end_line']}"
-        if one["document_id"] == document_id and one["start_line"]
+    names = [
+        str(one["document_id"])
+        if one["document_id"] != document_id
+        else f"{one['start_line']}-{one['end_line']}"
+        if one["start_line"]
         else str(one["source_label"])
         for one in more_of_file
     ]
+    return list(dict.fromkeys(names))
 
 
 def _numbers(rows: list[int]) -> Integers:
