@@ -32,6 +32,7 @@ def main() -> None:
     try:
         from dataflow.cli import app
 
+        gc.set_threshold(50_000)  # with 700, an ingestion looks for garbage for 7 % of its CPU
         app.main()
     except (KeyboardInterrupt, ImportError) as error:
         # A compiled module that is interrupted while it loads raises an ImportError.
