@@ -53,15 +53,15 @@ _CORPORA = """
 """
 
 _CANDIDATES = """
-    (SELECT d.*, s.sketch FROM document_sketches s JOIN documents d USING (document_key)
-     WHERE d.state = 'indexed' AND s.document_key IN (
-         SELECT document_key FROM document_sketches WHERE corpus = %(corpus)s AND versioned
-         UNION
-         SELECT p.document_key FROM document_sketches v JOIN document_sketches p
-             ON p.corpus = v.corpus AND p.path = v.path
-            AND hashtextextended(p.path, 0) = hashtextextended(v.path, 0)
-         WHERE v.corpus = %(corpus)s AND v.versioned AND v.path <> '')
-    ) AS candidates
+    (SELECT d.*, s.sketch FROM (
+         SELECT document_key, sketch FROM document_sketches WHERE corpus = %(corpus)s AND versioned
+         UNION ALL
+         SELECT p.document_key, p.sketch FROM document_sketches p JOIN (
+             SELECT DISTINCT path FROM document_sketches
+             WHERE corpus = %(corpus)s AND versioned AND path <> '') v
+             ON p.path = v.path AND hashtextextended(p.path, 0) = hashtextextended(v.path, 0)
+         WHERE p.corpus = %(corpus)s AND p.versioned IS NOT TRUE
+     ) s JOIN documents d USING (document_key) WHERE d.state = 'indexed') AS candidates
 """
 """Documents with a version or a date in the name, and those at such a path without it."""
 
