@@ -84,6 +84,10 @@ class DateRefused(CrosscorpusError, ValueError):
     """A text is no usable date; the message states the reason briefly."""
 
 
+class PlaceholderDate(DateRefused):
+    """It is before ``EARLIEST``: a field that nobody filled in."""
+
+
 def parse_date(raw: str, *, us_order: bool = False) -> datetime:
     """The time in UTC that ``raw`` names; for a month or a year, its start.
 
@@ -129,7 +133,7 @@ def plausible(moment: datetime) -> datetime:
     except OverflowError:
         raise DateRefused("outside the calendar") from None
     if moment < EARLIEST:
-        raise DateRefused("before 1970-01-03: a placeholder")
+        raise PlaceholderDate("before 1970-01-03: a placeholder")
     return moment
 
 

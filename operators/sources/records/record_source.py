@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from operators.foundation.date_text import parse_date
+from operators.foundation.date_text import PlaceholderDate, parse_date
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.principals import EVERYONE, principals
 from operators.foundation.sanitize import clean_text
@@ -311,7 +311,7 @@ def _text(found: Any) -> str | None:
 
 
 def _date(found: Any) -> str | None:
-    """A date in any form that services write, as ISO 8601: seconds since 1970 too.
+    """A date in any form that services write, seconds since 1970 too; None: ``0001-01-01``.
 
     >>> _date("1767607200.000100"), _date("Mon, 5 Jan 2026 10:00:00 +0000")
     ('2026-01-05T10:00:00+00:00', '2026-01-05T10:00:00+00:00')
@@ -323,5 +323,7 @@ def _date(found: Any) -> str | None:
         return None
     try:
         return parse_date(str(found)).isoformat()
+    except PlaceholderDate:
+        return None
     except ValueError as error:
         raise ValueError(f"{str(found)[:60]!r} is no date: {error}") from None

@@ -609,6 +609,12 @@ def test_a_finding_is_a_document_of_its_file_and_the_last_of_one_name_counts(
     assert [type(one) for one in nameless] == [ReadIssue] * 2
 
 
+def test_a_date_that_nobody_filled_in_is_none_and_its_record_is_read(tmp_path: Path) -> None:
+    row = {"path": "a.py", "text": "x", "created_at": "0001-01-01T00:00:00Z"}
+    (read,) = documents(written(tmp_path, row | {"id": 7}), "memory", repo="org/b")
+    assert (read.created_at, read.text) == (None, "x")
+
+
 MAP = """
 about: notes
 documents:
