@@ -1,6 +1,6 @@
 """How much of what is judged relevant stands in a context: documents, their lines, whole passages.
 
-    python -m benchmarks.passages short secp [--variants off joined section]
+    python -m benchmarks.passages short secp [--variants off section]
     python -m benchmarks.passages short secp --floor
 
 A context of 2,000, 4,000 and 12,000 tokens is made for each open query of a set, once for each
@@ -32,7 +32,7 @@ from operators.embedding.registry import load_embedder
 
 FILLED = {"packed": "tokens", "relevant_hits": "off"}
 BUDGETS = (2_000, 4_000, 12_000)
-VARIANTS = ("off", "joined", "section")
+VARIANTS = ("off", "section")
 DEPTH = 100
 """Hits that a context is chosen from: enough for the largest budget."""
 

@@ -100,20 +100,6 @@ def whole_passages__section(
 
 
 @tag(stage="context", frame="FUSED")
-@config.when(whole_passages_variant="joined")
-def whole_passages__joined(
-    context_order: pl.DataFrame,
-    surroundings: pl.DataFrame,
-    passage_characters: int = 2_000,
-    joined_passages: int = 8,
-) -> pl.DataFrame:
-    """The passages, with neighbours in one document joined into one."""
-    return whole_passages(
-        context_order, surroundings, longest=passage_characters, best=joined_passages
-    )
-
-
-@tag(stage="context", frame="FUSED")
 @config.when(whole_passages_variant="off")
 def whole_passages__off(context_order: pl.DataFrame) -> pl.DataFrame:
     """The passages unchanged."""

@@ -178,7 +178,7 @@ def normalized__by_list(
     vector_norm: str = "max",
     text_norm: str = "max",
 ) -> pl.DataFrame:
-    """Both lists side by side, each normalized by itself: min_max, max, raw or three_sigma."""
+    """Both lists side by side, each normalized by itself: min_max, max or raw."""
     return normalization.by_list(
         normalization.side_by_side(vector_hits, text_hits, linked_hits),
         vector_norm=vector_norm,

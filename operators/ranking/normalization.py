@@ -192,16 +192,6 @@ def _max_ratio(values: pl.Expr) -> pl.Expr:
     return ratio(values, values.max().over(_LIST))
 
 
-def _three_sigma(values: pl.Expr) -> pl.Expr:
-    """``(x - (mean - 3 sd)) / (6 sd)``, cut to 0..1: distribution-based score fusion.
-
-    sd is the population's. A list whose values are all equal gets 0.5.
-    """
-    mean, sd = values.mean().over(_LIST), values.std(ddof=0).over(_LIST)
-    scaled = pl.when(sd > 0).then((values - mean) / (6 * sd)).otherwise(0.0)
-    return pl.when(values.is_not_null()).then((scaled + 0.5).clip(0, 1))
-
-
 def ratio(values: pl.Expr, high: pl.Expr) -> pl.Expr:
     """``values / high``; 0 for a negative or a missing value.
 
@@ -216,7 +206,6 @@ NORMS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "min_max": _min_max,
     "max": _max_ratio,
     "raw": lambda values: values,
-    "three_sigma": _three_sigma,
 }
 """Each takes the values of many queries' lists, null if a list lacks the chunk."""
 

@@ -50,7 +50,7 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
     normalized=st.sampled_from(["common_scale", "by_list"]),
     recency=st.sampled_from(["step", "off"]),
     weighted=st.sampled_from(["by_trigger", "off"]),
-    norms=st.tuples(*[st.sampled_from(["min_max", "max", "raw", "three_sigma"])] * 2),
+    norms=st.tuples(*[st.sampled_from(["min_max", "max", "raw"])] * 2),
     share=st.sampled_from([0.0, 0.1, 0.5, 0.6, 0.7, 1.0]),
     absent=st.sampled_from([0.0, 0.3, 1.0]),
     trigger=st.sampled_from(["none", "pr_review", "question"]),
