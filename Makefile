@@ -106,7 +106,7 @@ render: $(RUN)  ## draw dag.png and overview.png again, and the .dot files, whic
 	$(BIN)/crosscorpus render --out dag.png
 	$(BIN)/crosscorpus render --stages --out overview.png
 	@# of few colours, a picture takes a quarter
-	$(BIN)/python -c "import sys; from PIL import Image; [Image.open(n).convert('RGB').quantize(32).save(n, optimize=True) for n in sys.argv[1:]]" dag.png overview.png
+	$(BIN)/uv run -q --no-project --with pillow python -c "import sys; from PIL import Image; [Image.open(n).convert('RGB').quantize(32).save(n, optimize=True) for n in sys.argv[1:]]" dag.png overview.png
 	$(BIN)/crosscorpus render --out dag.dot
 	$(BIN)/crosscorpus render --stages --out overview.dot
 
