@@ -37,6 +37,7 @@ from operators.ranking.named_places import (
     read_place,
     spellings,
 )
+from operators.versions.normalized_names import CODE
 
 NAMED = 8
 """Maximum number of documents, or places, that an error lists."""
@@ -280,9 +281,11 @@ def _called(rows: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _itself(rows: pl.DataFrame) -> pl.DataFrame:
-    """Of files only these: other documents about a file, such as its reviews, are ignored."""
-    itself = rows.filter(pl.col("path") == pl.col("document_id"))
-    return rows if itself.is_empty() else itself
+    """Of files, else of code only these: documents about a file, as its reviews, are ignored."""
+    for itself in (pl.col("path") == pl.col("document_id"), pl.col("corpus") == CODE):
+        if not (files := rows.filter(itself)).is_empty():
+            return files
+    return rows
 
 
 def _file(row: Mapping[str, Any]) -> str:

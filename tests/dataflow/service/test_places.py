@@ -57,14 +57,11 @@ def two(
         (pages / "twice.md").write_text("\n\n".join(["# Twice", *texts]))
         (pages / "long.md").write_text("\n".join(f"{f'word{n} ' * 60}end" for n in range(4000)))
         ingest_folder(store, WordEmbedder(), pages, "docs", "org/twice")
+        review = {"corpus": "review", "repo": "org/app", "text": "Why?"}
         rows = [
-            {
-                "doc_id": "r1",
-                "corpus": "review",
-                "repo": "org/app",
-                "path": "src/app.py",
-                "text": "Why?",
-            },
+            {"doc_id": "r1", "path": "src/app.py", **review},
+            {"doc_id": "r2", "path": "src/named.py", **review},
+            {"doc_id": "c1", "path": "src/named.py", "corpus": "code", "text": "NAMED = 1\n"},
             {"doc_id": "talk:12", "corpus": "wiki", "path": "talk:12", "text": "A page called so."},
         ]
         file = root / "documents.jsonl"
@@ -145,6 +142,10 @@ def test_a_path_with_lines_gives_these_and_a_path_alone_its_document(
     assert tools.fetch(two, "src/app.py:9", lines="1-2").text == "app_1 = 1\napp_2 = 2"
     assert spans(tools.fetch(two, "src/app.py"), "app_1 = 1")
     assert spans(tools.fetch(two, "src/app.py"), "app_399 = 399")
+
+
+def test_a_path_is_its_file_also_where_the_files_id_is_another(two: Service) -> None:
+    assert tools.fetch(two, "src/named.py").text.strip() == "NAMED = 1"
 
 
 def test_a_path_of_several_files_is_an_error_that_names_them(two: Service) -> None:
