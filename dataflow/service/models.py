@@ -56,7 +56,7 @@ class Hit(BaseModel):
     snippet: str = Field(description="the lines that match the query best")
     line: int | None = Field(None, description="line of its file at which the snippet begins")
     also: list[str] = Field(
-        [], description="lines of more passages of its file, best first: fetch them by its title"
+        [], description="lines or ids of more passages of its file: fetch lines by its title"
     )
 
 
