@@ -18,12 +18,13 @@ from operators.embedding.registry import load_embedder
 from operators.postgres.inspect.who_sees import is_open, sets
 from operators.postgres.schema.plain_text import index_plain_text
 from operators.postgres.store import Store, collection_info, collections, open_store
+from operators.postgres.write.document_classes import rules_of
 from operators.sources.folder import folder_source as folder
 from operators.sources.git.git_source import git_source as git
 from operators.sources.github.github_api import GithubApi, open_github
 from operators.sources.github.github_mirror import Found, OnFetched, mirror_source, refresh
 from operators.sources.jsonl import documents_source as documents
-from operators.sources.protocol import Source
+from operators.sources.protocol import ReadIssue, Source
 from operators.sources.reader import reader_source
 from operators.sources.records.record_map import RecordMap, read_map
 from operators.sources.records.record_source import records_source
@@ -31,6 +32,8 @@ from operators.sources.wiki.wiki_source import wiki_source as wiki
 
 __all__ = ["documents", "folder", "git", "ingest_into", "records"]
 __all__ += ["run_into", "sync_github", "wiki"]
+
+OPEN = "nothing says who may see them: all who may search, until `crosscorpus rights set` says it"
 
 
 def records(path: Path | str, map: str | RecordMap, **how: Any) -> Source:
@@ -83,7 +86,11 @@ def ingest_into(
         next(source.scan(), None)
 
     def run(store: Store, embedder: Embedder) -> IngestReport:
-        return ingest(store, embedder, source, on_event=on_event, **how)
+        report = ingest(store, embedder, source, on_event=on_event, **how)
+        services = source.reader.startswith(("records_", "own_"))
+        if services and report.documents_new and is_open(store) and not rules_of(store):
+            report.notes.append(ReadIssue("rights", OPEN, failed=False))
+        return report
 
     return run_into(collection, run, config=config, model=model, dsn=dsn)
 

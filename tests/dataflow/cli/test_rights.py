@@ -81,7 +81,7 @@ def test_no_token_is_made_that_has_expired_already(crosscorpus: Any) -> None:
     assert "in the past" in done.stderr
 
 
-def test_the_report_says_how_many_documents_are_for_the_owner_alone(
+def test_the_report_says_who_may_see_what_no_record_speaks_of(
     crosscorpus: Any, tmp_path: Path
 ) -> None:
     """The first record that says who may see it hides from callers what says nothing."""
@@ -99,11 +99,13 @@ def test_the_report_says_how_many_documents_are_for_the_owner_alone(
     export, words = tmp_path / "export.json", ("-C", "rights-new", "--wait", "words")
     plain = {"key": "OPS-1", "fields": {"summary": "Proxy loops"}}
     secret = {"key": "OPS-2", "fields": {"summary": "Proxy leaks", "security": {"name": "board"}}}
-    assert "for you alone" not in ingest(plain)
+    first = ingest(plain)
+    assert ("for you alone" in first, "all who may search" in first) == (False, True)
     assert ann_sees() == ["[ticket: OPS-1 Proxy loops]"]
     assert "1 document is for you alone: nothing says who may see" in ingest(plain, secret)
     assert (ann_sees(), ann_sees("--group", "board")) == ([], ["[ticket: OPS-2 Proxy leaks]"])
     (tmp_path / "rights.yaml").write_text("unmarked: everyone\n")
     crosscorpus("rights", "set", str(tmp_path / "rights.yaml"), "-C", "rights-new")
-    assert "for you alone" not in ingest(plain, secret)
-    assert ann_sees() == ["[ticket: OPS-1 Proxy loops]"]
+    later = ingest(plain, secret, plain | {"key": "OPS-3"})
+    assert not any(words in later for words in ("for you alone", "all who may search"))
+    assert ann_sees() == [f"[ticket: OPS-{n} Proxy loops]" for n in (1, 3)]
