@@ -69,6 +69,7 @@ ABOVE = 6
 """The most lines between a definition and a line in it that are shown together."""
 
 _DEFINED = re.compile(r"[^\n]*?(\w+)\s*(?:<[^<>]*>)?\s*[(:{=]")
+_TOLD = re.compile(r"^(?![-+ \\]|@@).", re.MULTILINE)  # begins a line that no hunk has
 _Lines = Sequence[tuple[str, int, int]]
 
 
@@ -141,13 +142,12 @@ def _chosen(rows: list[dict[str, Any]], question: dict[str, Any], touched: _Line
     if purpose == "caller":
         return [entry for row in checked(rows) if (entry := _caller(row, about))]
     if purpose == "test":
-        tests = [row for row in rows if is_test(row["path"] or "")]
-        likely = [row for row in tests if row["score"] >= FLOOR * best]
-        return [_best_lines(row, purpose, WHY[purpose], question) for row in checked(likely)]
+        rows = [row for row in rows if is_test(row["path"] or "")]
     if purpose == "related":
         rows = [row for row in rows if not is_secondary(row["path"] or "")]
+    likely = [row for row in rows if row["score"] >= FLOOR * best]
     if purpose == "remark":
-        likely = [row for row in rows if row["score"] >= FLOOR * best]
+        likely = [row for row in likely if _says(row)]
         near = {row["row"]: _is_near(row, touched) for row in likely}
         likely.sort(key=lambda row: not near[row["row"]])
         return [_remark(row, about, near=near[row["row"]]) for row in likely]
@@ -156,11 +156,7 @@ def _chosen(rows: list[dict[str, Any]], question: dict[str, Any], touched: _Line
         why = "a commit of the like" if about is None else "made lines that change"
         small = [row for row in exact if _files(row) <= MOST_FILES]
         return [_Entry(row["row"], purpose, why, 0) for row in small]
-    return [
-        _best_lines(row, purpose, WHY[purpose], question)
-        for row in checked(rows)
-        if row["score"] >= FLOOR * best
-    ]
+    return [_best_lines(row, purpose, WHY[purpose], question) for row in checked(likely)]
 
 
 def _files(row: dict[str, Any]) -> int:
@@ -204,6 +200,11 @@ def _is_near(row: dict[str, Any], touched: _Lines) -> bool:
     )
 
 
+def _says(row: dict[str, Any]) -> bool:
+    """Whether a passage of a thread has more than the code that the thread is about."""
+    return not row["path"] or bool(_TOLD.search(row["text"].removeprefix(row["path"])))
+
+
 def _remark(row: dict[str, Any], about: str | None, *, near: bool) -> _Entry:
     metadata = json.loads(row["metadata"] or "{}")
     in_file = about is not None and row["path"] == about
@@ -211,7 +212,7 @@ def _remark(row: dict[str, Any], about: str | None, *, near: bool) -> _Entry:
     # a review service calls a remark outdated when its line was changed afterwards
     then = ", after which the line was changed" if metadata.get("outdated") else ""
     then += ", dismissed" if metadata.get("review_state") == "dismissed" else ""
-    marks = [n for n, one in enumerate(row["text"].split("\n")) if one.startswith("@")]
+    marks = [n for n, one in enumerate(row["text"].split("\n")) if re.match("@(?!@)", one)]
     return _Entry(
         row["row"], "remark", f"a remark on {what}{then}", max(min(marks, default=0) - 3, 0)
     )

@@ -119,9 +119,19 @@ def test_what_the_diff_shows_is_left_out() -> None:
 
 def remark(chunk_id: int, line: int | None, **more: Any) -> dict[str, Any]:
     text = "src/run.py\n+a\n+b\n+c\n+d\n+e\n\n@ann: never flush here\n\n@bob: why?\n"
+    text = more.pop("text", text)
     held = f'{{"line": {"null" if line is None else line}{more.pop("held", "")}}}'
     whole = {"corpus": "review", "start_line": None, "end_line": None, "metadata": held}
     return passage(chunk_id, text, **whole, **more)
+
+
+def test_a_passage_of_a_thread_that_has_only_code_is_no_remark() -> None:
+    hunk = "src/run.py\n@@ -1,9 +1,9 @@ run\n" + "+    pool.flush()\n" * 20
+    said = [remark(1, 12, text=hunk), remark(2, 12, text=f"{hunk}\n@ann (author): Why now?\n")]
+    said += [remark(3, 12, text="Because nobody waits.\n")]
+    entries = found(said, [question(0, "remark", "src/run.py")], [("src/run.py", 10, 20)])
+    assert entries["chunk_id"].to_list() == [2, 3]
+    assert entries["text"][0].split("\n")[-1] == "@ann (author): Why now?"
 
 
 def test_remarks_on_the_lines_come_first_and_tell_what_became_of_them() -> None:
