@@ -13,8 +13,9 @@ from dataflow.driver.visibility import visible_homes
 from dataflow.execution.built_graph import build
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.review import nodes
-from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
 from operators.postgres.inspect.read_commits import Held, has_seen, held_repositories
+from operators.postgres.inspect.status import repos_seen
 from operators.postgres.store import Store, by_store
 from operators.sources.git.commit_range import change_between
 from operators.sources.git.range_facts import committed_at, messages
@@ -83,12 +84,11 @@ def review(
     built = build_review_graph()
     known = {name for name, node in built.graph.nodes.items() if node.user_defined}
     for name in options:
-        if name not in known:
-            raise UnknownName(f"unknown option {name!r} of a review{suggest(name, known)}")
+        check_known("option", name, known)
     root = None if folder is None else open_repository(folder).root
     homes = visible_homes(retrieval.homes, retrieval.config)
     stored, store = _repository([store for store, _ in by_store(homes)], repo, root)
-    inputs: dict[str, Any] = {"retrieval": retrieval, "repo": stored and stored.repo}
+    inputs: dict[str, Any] = {"retrieval": retrieval, "repo": stored.repo if stored else repo}
     if root is None:
         inputs["patch"] = patch.encode() if isinstance(patch, str) else patch
     else:
@@ -135,25 +135,21 @@ def _inputs(root: Path, named: str, stored: Held | None, store: Store) -> dict[s
 def _repository(
     stores: Sequence[Store], repo: str | None, folder: Path | None
 ) -> tuple[Held | None, Store]:
-    """The repository of the change and the store that holds it; None: no store holds one.
+    """The repository of the change, None if it was not read from git, and the store for it.
 
     Raises:
         UnknownName: ``repo`` is not stored, or several are and none is named.
     """
-    repositories = [(stored, store) for store in stores for stored in held_repositories(store)]
-    if repo is not None:
-        for stored, store in repositories:
-            if stored.repo == repo:
-                return stored, store
-        names = [stored.repo for stored, _ in repositories]
-        raise UnknownName(f"no repository {repo!r} was read from git{suggest(repo, names)}")
-    if folder is not None:
-        for stored, store in repositories:
-            if stored.folder == str(folder):
-                return stored, store
-    if len(repositories) == 1:
-        return repositories[0]
-    if not repositories:
-        return None, stores[0]
-    names = [stored.repo for stored, _ in repositories]
-    raise UnknownName(f"the collection has several repositories: say which, of {', '.join(names)}")
+    held = [(stored, store) for store in stores for stored in held_repositories(store)]
+    for one in held:
+        if repo == one[0].repo or (repo is None and one[0].folder == str(folder)):
+            return one
+    if repo is not None:  # it may have been read from documents
+        seen = {name: store for store in stores for of in repos_seen(store).values() for name in of}
+        if repo not in seen:
+            raise UnknownName(f"no repository {repo!r} was read{suggest(repo, seen)}")
+        return None, seen[repo]
+    if len(held) > 1:
+        names = ", ".join(stored.repo for stored, _ in held)
+        raise UnknownName(f"the collection has several repositories: say which, of {names}")
+    return held[0] if held else (None, stores[0])

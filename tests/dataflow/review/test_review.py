@@ -257,7 +257,7 @@ def test_python_takes_a_diff_with_its_title_and_refuses_unknown_names(
         found = review(driver, patch, title="Flush pages under a lock")
         assert found.changed == ("flush_pages",)
         assert set(found.frame["section"]) >= {"definition", "caller", "test", "page"}
-        with pytest.raises(UnknownName, match=r"no repository 'org/ap' was read from git.*org/app"):
+        with pytest.raises(UnknownName, match=r"no repository 'org/ap' was read.*org/app"):
             review(driver, patch, repo="org/ap")
         with pytest.raises(UnknownName, match="unknown option 'tokens'"):
             review(driver, patch, tokens=5)
