@@ -32,6 +32,7 @@ def grep(
     from dataflow import build_driver, load_config
     from dataflow.cli.console.terminal import OUT, print_json
     from dataflow.service.every_place import every_place
+    from dataflow.service.places import file_of
     from operators.postgres.connection import resolve_dsn
     from operators.postgres.store import open_store
 
@@ -48,7 +49,7 @@ def grep(
         return
     last = None
     for one in lines:
-        file = f"{one['corpus']}: {one['repo']} {one['path'] or one['document_id']}"
+        file = f"{one['corpus']}: {file_of(one)}"
         if file != last:
             OUT.out(file, style="bold")
         last = file

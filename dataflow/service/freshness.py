@@ -35,11 +35,9 @@ def sources_of(
         pairs = {(home, repo) for home, name in corpora.items() for of, repo in shown if of == name}
         for row in sources(store).iter_rows(named=True):
             any_repo = " " not in row["source"]  # it has no repository after its reader
-            for of, repo in pairs:
-                named = any_repo or repo is None or names_repo(row["source"], repo)
-                if of in row["corpora"] and named:
-                    rows.append(row)
-                    break
+            asked = {repo for of, repo in pairs if of in row["corpora"]}
+            if any(any_repo or one is None or names_repo(row["source"], one) for one in asked):
+                rows.append(row)
     return [read_of(row, recently_changed) for row in rows[:MOST]]
 
 

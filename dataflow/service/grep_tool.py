@@ -7,6 +7,7 @@ from pydantic import Field
 from dataflow.service import models
 from dataflow.service.arguments import takes_filters
 from dataflow.service.every_place import every_place
+from dataflow.service.places import file_of
 from dataflow.service.tools import PAGE, Cursor, Name, Service, page_start
 
 _LINES, _OF_ONE_FILE = 10, 40
@@ -31,7 +32,7 @@ def grep(
         total=told.said,
         files=[
             models.File(
-                file="/".join(filter(None, (first["repo"], first["path"] or first["document_id"]))),
+                file=file_of(first),
                 lines=[f"{one['line'] or ''}: {one['text'].strip()}" for one in rows[:most]],
                 more=len(rows) - most if len(rows) > most else None,
             )

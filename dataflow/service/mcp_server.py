@@ -24,9 +24,8 @@ from operators.errors import CrosscorpusError, UnknownName
 INSTRUCTIONS = (
     "Search what a software team knows: code, history, reviews, tickets, chat, wiki, documents. "
     "Use get_context to answer a question and cite its labels, grep for every place of an exact "
-    "text, history for "
-    "why a file or lines are as they are, "
-    "review_context to review a diff; search and fetch to look around; read the notes."
+    "text, history for why a file or lines are as they are, review_context to review a diff; "
+    "search and fetch to look around; read the notes."
 )
 
 REMEMBERED = 200

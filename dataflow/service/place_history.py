@@ -38,9 +38,9 @@ def place_history(driver: RetrievalDriver, homes: Mapping[str, Home], place: str
     """The commits of ``place``: ``src/a.py``, ``src/a.py:10-40``, a folder, or ``Lock.release``."""
     path, repo, lines = _read(driver, homes, place)
     shown = label_text(path)
-    known, notes = _in_tree(homes, path, repo, lines), list[str]()
-    if lines and known is None:
-        notes.append(f"no working tree at hand has these lines: these commits changed {shown}")
+    known = _in_tree(homes, path, repo, lines)
+    unread = f"no working tree at hand has these lines: these commits changed {shown}"
+    notes = [unread] if lines and known is None else []
     filters = visible_parts(driver.graph.config["corpora"])
     parts = []
     for store, of in by_store(homes):
@@ -50,8 +50,7 @@ def place_history(driver: RetrievalDriver, homes: Mapping[str, Home], place: str
     newest = {"descending": True, "nulls_last": True, "maintain_order": True}
     found = pl.concat(parts).sort("created_at", **newest)
     if found.is_empty():
-        lists = "those of many files do not list them"
-        notes.append(f"no commit that was read says that it changed this; {lists}")
+        notes = [f"no commit that was read lists {shown}; those of many files list none"]
     undone = {one["reverts"]: one["commit"] for one in found.to_dicts() if one["reverts"]}
     pairs = found["commit", "reverts"].iter_rows()
     said = [_note(commit, reverts, undone) for commit, reverts in pairs]

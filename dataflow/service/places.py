@@ -28,6 +28,7 @@ from operators.postgres.search.filter_values import absent_everywhere
 from operators.postgres.store import Home, Store, by_store, collection_info
 from operators.ranking.definitions import qualified_parts
 from operators.ranking.named_places import (
+    Place,
     at_place,
     composed,
     decomposed,
@@ -37,13 +38,14 @@ from operators.ranking.named_places import (
     read_place,
     spellings,
 )
-from operators.versions.normalized_names import CODE
+from operators.versions.normalized_names import ABOUT_FILES, CODE
 
 NAMED = 8
 """Maximum number of documents, or places, that an error lists."""
 
 _SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*")
 
+_NAMES = ["path", "document_id", "title"]
 _COMMIT = re.compile("[0-9a-f]{7,40}")
 
 DEFINED = 20
@@ -102,7 +104,7 @@ def place_named(
     documents = rows.unique(["corpus", "repo", "document_id"], maintain_order=True)
     if len(documents) > 1:
         listed = [
-            f"{_file(row)} ({row['corpus']}:{row['chunk_id']})" for row in documents.to_dicts()
+            f"{file_of(row)} ({row['corpus']}:{row['chunk_id']})" for row in documents.to_dicts()
         ]
         raise CrosscorpusError(
             f"{shown!r} is in {len(listed)} documents, name one or give its id: "
@@ -117,12 +119,12 @@ def place_named(
         rows = _located(homes, corpora, [same["document_id"]], **how).filter(**same)
         at_line = rows.filter(has_line)
     if at_line.is_empty() and first is not None:
-        ends = [line for line in rows["end_line"] if line is not None]
+        file, ends = file_of(rows.row(0, named=True)), rows["end_line"].drop_nulls().to_list()
         why = f"they end with line {max(ends)}" if ends else "they have no lines"
-        raise UnknownName(f"no passage of {_file(rows.row(0, named=True))} has line {first}: {why}")
+        raise UnknownName(f"no passage of {file} has line {first}: {why}")
     row = (rows if at_line.is_empty() else at_line).row(0, named=True)
     lines = None if last is None else f"{first}-{last}"
-    note = f"{shown!r} was read as {_file(row)}" + (f", line {first}" if first is not None else "")
+    note = f"{shown!r} was read as {file_of(row)}" + f", line {first}" * (first is not None)
     note += f"; {also} have this label too" if also else ""
     corpus = row["corpus"]
     return NamedPassage(homes[corpus].store, corpus, row, lines, whole and first is None, note)
@@ -147,7 +149,7 @@ def definition_of(driver: RetrievalDriver, name: str) -> tuple[dict[str, Any], s
             if parts[-len(wanted) :] == wanted[-len(parts) :]:
                 lines = f"{first}-{last}"
                 same = fits[min(len(parts), len(wanted))]
-                same.setdefault(f"{_file(one)}:{lines}", (one, lines))
+                same.setdefault(f"{file_of(one)}:{lines}", (one, lines))
     found = fits[max(fits, default=0)]
     if len(found) > 1:
         listed = first_of(sorted(found), NAMED)
@@ -197,19 +199,12 @@ def _found(homes: Mapping[str, Home], corpora: Mapping[str, Any], name: str) -> 
     if len(found):
         return _Found(found, first, last)
     item = folders[-1] if address else name  # a commit before a path is not what is named
-    for place in named_places(item)[:1]:
-        if place.path:
-            break
-        near = _located(homes, corpora, [name], in_label=True)
-        fits = [
-            at_place(place, *row) > 0 for row in near["path", "document_id", "title"].iter_rows()
-        ]
-        if any(fits):
-            return _Found(near.filter(pl.Series(fits)))
+    items = [one for one in named_places(item)[:1] if not one.path]
     if _COMMIT.fullmatch(name):  # of digits alone it is no commit in a question
-        near = _located(homes, corpora, [name], in_label=True)
-        return _Found(near.filter(pl.col("document_id").str.starts_with(name)))
-    return _Found(rows.clear())
+        items.append(Place(commit=name))
+    near = _located(homes, corpora, [name], in_label=True) if items else rows.clear()
+    fits = [any(at_place(one, *row) for one in items) for row in near[_NAMES].iter_rows()]
+    return _Found(near.filter(pl.Series(fits, dtype=pl.Boolean)))
 
 
 def _section(rows: pl.DataFrame, first: int | None, last: int | None) -> _Found:
@@ -288,6 +283,7 @@ def _itself(rows: pl.DataFrame) -> pl.DataFrame:
     return rows
 
 
-def _file(row: Mapping[str, Any]) -> str:
-    """The path of a document after its repository."""
-    return "/".join(part for part in (row["repo"], row["path"] or row["document_id"]) if part)
+def file_of(row: Mapping[str, Any]) -> str:
+    """The path of a document after its repository; the id of one that is only about a file."""
+    path = None if row["corpus"] in ABOUT_FILES else row["path"]
+    return "/".join(filter(None, (row["repo"], path or row["document_id"])))

@@ -6,8 +6,7 @@ from pydantic import AfterValidator, Field
 
 from dataflow.review.graph import review
 from dataflow.service import models
-from dataflow.service.freshness import sources_of
-from dataflow.service.tools import MOST_TOKENS, Service, Value
+from dataflow.service.tools import MOST_TOKENS, Brief, Service, Value, read_sources
 from operators.context.prompt import REVIEW_PROMPT
 
 Diff = Annotated[
@@ -22,6 +21,7 @@ def review_context(
     description: Value | None = None,
     repo: Annotated[Value | None, Field(description="repository of the change")] = None,
     max_tokens: Annotated[int, Field(ge=200, le=MOST_TOKENS)] = 2_000,
+    brief: Brief = False,
 ) -> models.Context:
     """Context that a diff lacks: definitions, uses, tests, review comments, commits."""
     result = review(
@@ -34,8 +34,8 @@ def review_context(
     )
     return models.Context(
         text=result.context,
-        citations=list(result.citations),
-        instruction=REVIEW_PROMPT,
-        notes=list(result.notes),
-        sources=sources_of(service.homes, list(set(result.frame["corpus", "repo"].iter_rows()))),
+        citations=[] if brief else list(result.citations),
+        instruction=None if brief else REVIEW_PROMPT,
+        notes=[one for one in result.notes if not brief or one not in result.context],
+        sources=read_sources(service, set(result.frame["corpus", "repo"].iter_rows()), brief),
     )

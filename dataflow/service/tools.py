@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
@@ -33,7 +33,6 @@ from operators.context.search_outcomes import NOT_INGESTED
 from operators.context.snippets import brief_snippet, snippet
 from operators.context.token_counts import head, token_bound
 from operators.errors import CrosscorpusError, UnknownName
-from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import waterfall
 from operators.foundation.escape import safe_url
 from operators.frames import FILES
@@ -46,6 +45,7 @@ from operators.postgres.search.chunk_lookup import LONGEST_DOCUMENT, locate
 from operators.postgres.store import Home, Store, by_store, collection_info
 from operators.ranking.named_places import label_and_address, spellings
 from operators.ranking.one_a_file import named_beside
+from operators.versions.normalized_names import ABOUT_FILES
 from operators.versions.version_diff import Change
 
 T = TypeVar("T")
@@ -121,7 +121,7 @@ def search(
         results=[_hit(service, one, about, brief) for one in passages],
         evidence=answer.evidence,
         notes=_notes(answer, brief),
-        sources=_sources(service, [(one.corpus, one.repo) for one in passages], brief),
+        sources=read_sources(service, [(one.corpus, one.repo) for one in passages], brief),
         next_cursor=str(start + PAGE) if start + PAGE < len(answer) else None,
     )
 
@@ -132,7 +132,7 @@ def _notes(answer: Answer, brief: bool) -> list[str]:
     return [note for note in answer.notes if not note.startswith(unused)]
 
 
-def _sources(
+def read_sources(
     service: Service, passages: Iterable[tuple[str, str | None]], brief: bool
 ) -> list[models.Read]:
     """The sources of these corpora and repositories; in brief those that may lack something."""
@@ -233,7 +233,7 @@ def _fetched(
         text = _lines(document(store, row), lines)
         first = int(re.match("[0-9]+", lines)[0]) if lines else 1  # type: ignore[index]
         row = {**row, "start_line": row["start_line"] and first}
-    read = _sources(service, [(id.partition(":")[0], row["repo"])], brief)
+    read = read_sources(service, [(id.partition(":")[0], row["repo"])], brief)
     if brief and '"commit"' in (row["metadata"] or ""):
         text = _with_first_files(text)
     answer = text_of(service, id, row, text, start, read, most=most)
@@ -269,7 +269,7 @@ def get_context(
         instruction=None if brief else SYSTEM_PROMPT,
         evidence=answer.evidence,
         notes=notes,
-        sources=_sources(service, [(one.corpus, one.repo) for one in answer], brief),
+        sources=read_sources(service, [(one.corpus, one.repo) for one in answer], brief),
     )
 
 
@@ -297,7 +297,7 @@ def explain(
                 title=row["source_label"],
                 rank=None if row["result_rank"] is None else row["result_rank"] + 1,
                 disposition=row["disposition"],
-                reason=f"{DISPOSITION_MEANINGS[row['disposition']]}: {row['reason']}",
+                reason=row["reason"],
                 score=_steps(out["explain"].filter(chunk_id=row["chunk_id"])),
             )
             for row in out["dispositions"].head(PAGE).iter_rows(named=True)
@@ -438,8 +438,8 @@ def _ask(service: Service, query: str, **options: Any) -> Answer:
 
 def _steps(explained: pl.DataFrame) -> list[models.Step]:
     return [
-        models.Step(factor=one.factor, meaning=one.meaning, formula=one.formula, score=one.after)
-        for one in waterfall(explained)
+        models.Step(factor=factor, meaning=meaning, formula=formula, score=round(after, 6))
+        for factor, _, after, formula, meaning in map(astuple, waterfall(explained))
     ]
 
 
@@ -490,9 +490,10 @@ def text_of(
     wanted = ("corpus", "repo", "path", "version", "language", "created_at", "start_line")
     shown = head(text[start : start + LONGEST], most)
     end = start + len(shown)
+    path = None if row["corpus"] in ABOUT_FILES else row["path"]
     return models.Text(
         id=id,
-        title=row["path"] or row["title"] or row["document_id"],
+        title=path or row["title"] or row["document_id"],
         text=shown,
         url=_url(service, row["uri"], id, row["path"]),
         metadata={name: str(row[name]) for name in wanted if row[name] not in (None, "")},

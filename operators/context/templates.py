@@ -292,7 +292,7 @@ def _release(version: str) -> str | None:
 
 
 def _short_title(title: str) -> str:
-    topic = re.sub(r"\A(?:PR #|MR !)\d+\s*", "", title)
+    topic = re.sub(r"\A(?:PR #|MR !)\d+\s*", "", title).strip()
     start = topic if len(topic) <= SHORT else topic[:SHORT].rpartition(" ")[0] or topic[:SHORT]
     return start + "…" * (start != topic)
 

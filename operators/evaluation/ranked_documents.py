@@ -10,6 +10,8 @@ from typing import Literal
 
 import polars as pl
 
+from operators.versions.normalized_names import ABOUT_FILES
+
 Unit = Literal["document", "file", "passage"]
 
 DOCUMENTS = pl.Schema(
@@ -18,8 +20,6 @@ DOCUMENTS = pl.Schema(
 IN_JUDGED_CORPUS = pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
 """Whether a row's corpus is one of its query's ``corpora``; null: all."""
 PASSAGE = r"(?s)^(.+):(\d+)-(\d+)$"
-_ABOUT_FILES = "review"
-"""The corpus whose documents have the path of a file without being the file."""
 
 
 def judged_names(qrels: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
@@ -90,7 +90,7 @@ def unit_qrels(
 
 def _file_name() -> pl.Expr:
     """The file of a document; one without a file, or about one as a review is, has its own name."""
-    is_file = pl.col("path").is_not_null() & (pl.col("corpus") != _ABOUT_FILES)
+    is_file = pl.col("path").is_not_null() & ~pl.col("corpus").is_in(ABOUT_FILES)
     name = pl.when(is_file).then("path").otherwise("document_id")
     repo = pl.when(pl.col("repo") != "").then(pl.format("{}:", "repo")).otherwise(pl.lit(""))
     return repo + name

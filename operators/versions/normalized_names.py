@@ -18,6 +18,9 @@ MOVING = frozenset({"latest", "stable", "current"})
 CODE = "code"
 """A corpus whose files have no versions: its folders v1 and v2 are interfaces, both current."""
 
+ABOUT_FILES = ("review", "memory")
+"""Corpora whose documents have the path of a file without being the file."""
+
 _HOLE = "\0"
 _BETWEEN = re.compile(r"[._-]")
 _NOISE = re.compile(rf"(?:(?<![^\W_])(?:version|ver|v)[-_. ]*)?{_HOLE}", re.IGNORECASE)

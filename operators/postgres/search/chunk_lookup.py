@@ -29,8 +29,9 @@ _BY_NAME = """d.document_id = ANY(%(names)s::text[]) OR d.path = ANY(%(names)s::
 _BY_END = """EXISTS (SELECT 1 FROM unnest(%(names)s::text[]) AS n(name)
     WHERE right(lower(d.path), length(n.name) + 1) = '/' || lower(n.name))"""
 _IN_LABEL = r"""d.document_key IN (SELECT o.document_key
-    FROM (SELECT *, regexp_replace(path, '^.*/', '') AS file, substring(document_id
-            FROM '^(?:pull|issues|merge_requests)/([0-9]+)') AS number,
+    FROM (SELECT *, regexp_replace(path, '^.*/', '') AS file, coalesce(substring(document_id
+            FROM '^(?:pull|issues|merge_requests)/([0-9]+)'), substring(title
+            FROM '^(?:PR #|MR !)([0-9]+)')) AS number,
             regexp_replace(title, '^(PR #|MR !)[0-9]+\s*', '') AS topic FROM documents) o,
         unnest(%(names)s::text[]) AS n(name)
     WHERE o.chunks > 0 AND (strpos(name, nullif(o.file, '')) > 0

@@ -19,7 +19,7 @@ OCCURRENCES = pl.Schema(
         "path": pl.String(),
         "chunk_id": pl.Int64(),
         "line": pl.UInt32(),  # of the file, from 1; null where the text has no lines of a file
-        "text": pl.String(),  # the first LONGEST characters of the line
+        "text": pl.String(),  # of a longer line the LONGEST characters around the match
     }
 )
 
@@ -45,7 +45,9 @@ def occurrences(
         parameters: dict[str, Any] = {"corpus": corpus, "wanted": pattern, "most": most}
         # OFFSET keeps the expression away from chunks that the caller may not see
         statement = f"""
-            SELECT c.repo, c.document_id, c.path, min(c.chunk_id), c.line, left(c.text, {LONGEST})
+            SELECT c.repo, c.document_id, c.path, min(c.chunk_id), c.line,
+                substr(c.text, greatest(1, least(length(c.text) - {LONGEST}, strpos(c.text,
+                    coalesce(substring(c.text, %(wanted)s), '')) - {LONGEST // 2})), {LONGEST})
             FROM (SELECT s.repo, s.document_id, s.path, s.chunk_id,
                          s.start_line + l.n - 1 AS line, l.text
                   FROM (SELECT c.* FROM chunks c WHERE {seen(scope, "c", parameters)} OFFSET 0) s,

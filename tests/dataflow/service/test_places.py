@@ -12,7 +12,9 @@ from word_embedder import WordEmbedder
 
 from dataflow import build_driver
 from dataflow.service import tools
+from dataflow.service.grep_tool import grep
 from dataflow.service.models import Text
+from dataflow.service.review_tool import review_context
 from dataflow.service.tools import Service
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.store import drop_collection, open_store
@@ -61,6 +63,8 @@ def two(
         rows = [
             {"doc_id": "r1", "path": "src/app.py", **review},
             {"doc_id": "r2", "path": "src/named.py", **review},
+            {"doc_id": "r3", "path": "src/other.py", "title": "PR #77 Other ", **review}
+            | {"metadata": {"pr_number": 77}},
             {"doc_id": "c1", "path": "src/named.py", "corpus": "code", "text": "NAMED = 1\n"},
             {"doc_id": "talk:12", "corpus": "wiki", "path": "talk:12", "text": "A page called so."},
         ]
@@ -146,6 +150,37 @@ def test_a_path_with_lines_gives_these_and_a_path_alone_its_document(
 
 def test_a_path_is_its_file_also_where_the_files_id_is_another(two: Service) -> None:
     assert tools.fetch(two, "src/named.py").text.strip() == "NAMED = 1"
+
+
+def test_a_review_of_a_file_is_not_named_as_the_file(two: Service) -> None:
+    files = [one.file for one in grep(two, "Why?").files]
+    assert files == ["org/app/r1", "org/app/r2", "org/app/r3"]
+    for file in files:
+        found = tools.fetch(two, file)
+        assert found.text == "Why?"
+        assert not found.title.startswith("src/")
+        assert f"was read as {file}" in found.notes[0]
+
+
+def test_the_number_of_a_pull_request_and_its_label_are_fetched(two: Service) -> None:
+    (hit,) = tools.search(two, "Why?", path="src/other.py", corpora=["review"]).results
+    assert hit.title == "[review: org/app PR #77 Other, src/other.py]"
+    for name in (hit.title, "#77", "PR #77"):
+        assert tools.fetch(two, name).id == hit.id
+
+
+def test_a_review_is_of_any_repository_that_was_read(two: Service) -> None:
+    diff = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-one\n+two\n"
+    for repo in ("org/app", "org/twice"):  # of the second there is no git
+        assert review_context(two, diff, repo=repo).text
+    with pytest.raises(UnknownName, match=r"no repository 'org/twic' was read.*org/twice"):
+        review_context(two, diff, repo="org/twic")
+
+
+def test_of_a_long_line_the_place_is_shown(two: Service) -> None:
+    (file,) = grep(two, "word7 end").files
+    assert file.lines[0].endswith("word7 word7 end")
+    assert len(file.lines[0]) < 210
 
 
 def test_a_path_of_several_files_is_an_error_that_names_them(two: Service) -> None:

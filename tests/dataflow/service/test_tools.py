@@ -128,6 +128,8 @@ def test_the_commits_of_a_file_lines_or_a_name_are_listed(service: Service) -> N
     nothing = history(service, "src/zebra.py")
     assert nothing.commits == []
     assert "no commit" in nothing.notes[0]
+    (note,) = history(service, "src/zebra.py:1-3").notes
+    assert "lists src/zebra.py" in note
 
 
 def test_lines_of_a_document_come_from_all_its_passages(service: Service) -> None:
@@ -168,6 +170,7 @@ def test_a_context_is_explained_in_the_tokens_that_it_had(
     cited = [one for one in explained if one.disposition == "context"]
     assert len(cited) == len(context.citations)
     assert f" of {how.get('max_tokens', 1_500):,} tokens" in cited[0].reason
+    assert cited[0].reason.startswith("1st in the context, with ")  # the disposition says the rest
 
 
 def test_what_is_missed_is_explained(service: Service) -> None:
@@ -197,6 +200,10 @@ def test_a_diff_gets_the_context_of_its_review(service: Service) -> None:
     found = review_context(service, diff, title="Flush step 7 as step 8")
     assert found.instruction == REVIEW_PROMPT
     assert all(one.startswith("[") for one in found.citations)
+    cut = diff.replace("@@ -7 +7 @@", "@@ -7,3 +7 @@")
+    whole, brief = (review_context(service, cut, brief=short) for short in (False, True))
+    assert (len(whole.notes), whole.notes[0] in brief.text) == (1, True)
+    assert (brief.citations, brief.instruction, brief.notes, brief.sources) == ([], None, [], [])
     with pytest.raises(CrosscorpusError, match="the text is no diff"):
         review_context(service, "please have a look")
 
