@@ -107,6 +107,7 @@ def test_the_report_says_who_may_see_what_no_record_speaks_of(
     secret = {"key": "OPS-2", "fields": {"summary": "Proxy leaks", "security": {"name": "board"}}}
     first = ingest(plain)
     assert ("for you alone" in first, "all who may search" in first) == (False, True)
+    assert "`crosscorpus rights set FILE -C rights-new`" in " ".join(first.split())
     assert ann_sees() == ["[ticket: OPS-1 Proxy loops]"]
     assert "1 document is for you alone: nothing says who may see" in ingest(plain, secret)
     assert (ann_sees(), ann_sees("--group", "board")) == ([], ["[ticket: OPS-2 Proxy leaks]"])
