@@ -46,7 +46,7 @@ def demo() -> None:
         report = ingest_into(
             _COLLECTION, documents_source(_DOCUMENTS), prune=True, on_event=on_event
         )
-    terminal.show_report(report)
+    terminal.show_report(report, _COLLECTION)
     with build_driver("default", _COLLECTION, dsn=resolve_dsn()) as driver:
         for question in _QUESTIONS:
             typer.echo(f'\n$ crosscorpus query "{question}" -C {_COLLECTION} --top-k {_TOP_K}\n')

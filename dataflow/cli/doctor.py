@@ -111,11 +111,12 @@ def _corpus(
     row: Mapping[str, Any],
 ) -> Iterator[Finding]:
     """Check the corpus that ``row`` (columns ``STATUS``) describes."""
-    corpus, name = row["corpus"], f"corpus {row['corpus']}"
+    corpus, name, here = row["corpus"], f"corpus {row['corpus']}", f"-C {store.collection}"
     if corpus not in config.corpora:
         yield Finding(name, False, advice_on_unsearched(corpus))
     if row["failed"]:
-        says = f"{row['failed']} of {row['documents']} documents failed (`status` names them)"
+        says = f"{row['failed']} of {row['documents']} documents failed"
+        says += f" (`crosscorpus status {here}` names them)"
         yield Finding(name, False, says)
     if not row["chunks"]:
         yield Finding(name, True, "no chunks")
@@ -124,7 +125,7 @@ def _corpus(
     says = counted(row["chunks"], "chunk")
     if not embedded:
         says += ", found by words; none has a vector yet: "
-        says += f"`crosscorpus embed -C {store.collection}` adds them"
+        says += f"`crosscorpus embed {here}` adds them"
     yield Finding(name, True, says)
     if driver is None or corpus not in config.corpora:
         return
@@ -138,4 +139,5 @@ def _corpus(
             yield Finding(name, False, f"the {channel} search fails: {error}")
             continue
         if channel == "vector" and found.lists.is_empty():
-            yield Finding(name, False, "no vector search finds any chunk: run `verify --repair`")
+            says = f"no vector search finds any chunk: run `crosscorpus verify --repair {here}`"
+            yield Finding(name, False, says)

@@ -335,7 +335,7 @@ def print_report(report: IngestReport, options: IngestOptions) -> None:
     from dataflow.cli.doctor import advice_on_unsearched
 
     data = terminal.report_as_json(report)
-    terminal.print_result(options.as_json, data, terminal.show_report, report)
+    terminal.print_result(options.as_json, data, terminal.show_report, report, options.collection)
     for corpus in report.unsearched:
         message = f"corpus {corpus}: {advice_on_unsearched(corpus)}"
         typer.secho(message, fg="yellow", err=True)

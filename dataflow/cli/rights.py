@@ -1,7 +1,7 @@
 """Commands for who may see what: set the rules, show them, and ask as somebody else."""
 
 from collections.abc import Iterable
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -51,9 +51,8 @@ def rights_set(
     from dataflow.ingestion.set_rights import set_rights
     from operators.postgres.store import open_store
 
-    text = file.read_text("utf-8")
     with open_store(collection=collection) as store:
-        changed = set_rights(store, text)
+        changed = set_rights(store, file.read_text("utf-8", "surrogateescape"))
     message = f"the readers of {counted(changed, 'document')} changed"
     print_result(as_json, {"changed": changed}, typer.echo, message)
 
@@ -134,10 +133,10 @@ def rights_explain(
             why = f"nothing says who may, and then {'everyone' if one.opened else 'nobody'} does"
         else:
             grantor = "its source" if one.allowed_by == "source" else f"rule {one.allowed_by}"
-            grantor = "the rules together" if one.about else grantor
             if one.allowed_by and one.allowed_by != "source":
                 grantor += f" ({rules[int(one.allowed_by) - 1]})"
-            why = f"{grantor} allows {', '.join(one.allowed) or 'nobody'}"
+            grantor = "the rules together allow" if one.about else f"{grantor} allows"
+            why = f"{grantor} {', '.join(one.allowed) or 'nobody'}"
         where = " ".join(filter(None, (one.corpus, one.repo, one.path or one.document_id)))
         where += f" (what it says of {one.about})" if one.about else ""
         of = f" (of {', '.join(names[1:])})" if names[1:] else ""
@@ -150,7 +149,8 @@ def rights_token(
     user: _User,
     group: _Groups = None,
     expires: Annotated[
-        str | None, typer.Option(metavar="YYYY-MM-DD", help="The day on which it expires.")
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], metavar="DAY", help="The day from which it is over."),
     ] = None,
 ) -> None:
     """Make a token for `crosscorpus serve --tokens FILE`: shown once, and its line of the file.
@@ -162,10 +162,10 @@ def rights_token(
     from dataflow.service.protection.tokens import new_token, token_line
 
     token = new_token()
-    line = token_line(token, [user, *(group or ())], expires)
-    if expires and date.fromisoformat(expires) < datetime.now(UTC).date():
-        raise CrosscorpusError(f"--expires {expires} is in the past: give a later day")
-    typer.echo(line)
+    day = f"{expires:%Y-%m-%d}" if expires else None
+    if day and day <= f"{datetime.now(UTC):%Y-%m-%d}":
+        raise CrosscorpusError(f"--expires {day} is in the past or today: give a later day")
+    typer.echo(token_line(token, [user, *(group or ())], day))
     typer.echo(f"the token of {user}, shown this once: {token}", err=True)
 
 

@@ -120,10 +120,9 @@ def _owned(
     """
     scopes = source.scopes or ()
     others = take_ownership(store, source.reader, scopes, source.addresses, relocated=relocated)
-    why = (
-        "is here as {0!r} too, so that each passage is found twice: `drop --repo {0}` takes it out"
-    )
-    notes = [ReadIssue(source.addresses[0], why.format(repo), failed=False) for repo in others]
+    why = "is here as {0!r} too, so that each passage is found twice: `{1} {0}` takes it out"
+    drop = f"crosscorpus drop -C {store.collection} --repo"
+    notes = [ReadIssue(source.addresses[0], why.format(one, drop), failed=False) for one in others]
     owner = owner_key(source.reader, *min(scopes, default=("", "")))
     if source.choosing is not None and source.scopes:
         chosen = {name: _kept(store, owner, source, name) for name in source.choices}

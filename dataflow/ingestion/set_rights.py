@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from dataflow.ingestion.version_discovery import find_versions
+from operators.postgres.document_key import document_key
 from operators.postgres.inspect.who_sees import is_open
 from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.store import Store
@@ -23,40 +24,39 @@ def set_rights(store: Store, text: str) -> int:
     source sets their rights stay unchanged.
 
     Returns:
-        The number of documents whose rights have changed.
+        The number of documents that others see now, or parts of them.
 
     Raises:
         CrosscorpusError: the rules can't be read; nothing has changed.
     """
     rights = read_rights(text)
-    opened = rights.unmarked == "everyone"
+    was_open, opened = is_open(store), rights.unmarked == "everyone"
     # unmarked documents are opened last, because a rule may match them now
-    keep_rules(store, text, unmarked=opened and is_open(store))
+    keep_rules(store, text, unmarked=opened and was_open)
 
     def decide(corpus: str, repo: str, path: str | None) -> tuple[str, Sequence[str]] | None:
         number = rights.rule_of(corpus, repo, path)
         return None if number is None else (str(number + 1), rights.rules[number].allow)
 
-    changed = classify(store, decide)
+    changed = classify(store, decide, was_open, opened)
     if opened:
         keep_rules(store, text, unmarked=True)
-    changed += cut_commits(store, rights)
-    if changed:
-        find_versions(store)  # with other rights, a document belongs to other versions
-        make_searchable(store)  # each of its passages was written again
-    return changed
+    changed |= cut_commits(store, rights)
+    find_versions(store)  # with other rights, a document belongs to other versions
+    make_searchable(store)  # each of its passages was written again
+    return len(changed)
 
 
-def cut_commits(store: Store, rights: Rights) -> int:
+def cut_commits(store: Store, rights: Rights) -> set[str]:
     """Cut the stored commits along their files where these have other readers by now.
 
     New chunks are found by words at once; the next ingestion embeds them. It reads a commit again
     that was cut before: under the new rules some of its chunks may be one.
 
     Returns:
-        The number of commits whose chunks have changed.
+        The keys of commits whose chunks have changed.
     """
-    changed, mark = 0, f" {CUT_AGAIN}"
+    changed, mark = set[str](), f" {CUT_AGAIN}"
     for documents, chunks in stored_commits(store):
         now = chunks_by_readers(chunks, documents, rights)
         key = ["corpus", "repo", "document_id"]
@@ -72,5 +72,5 @@ def cut_commits(store: Store, rights: Rights) -> int:
                 fingerprint=pl.when(before).then(read_again).otherwise("fingerprint")
             )
             write_documents(store, new, parts, rights.text)
-            changed += len(other)
+            changed |= {str(document_key(*of)) for of in other.iter_rows()}
     return changed

@@ -33,7 +33,7 @@ from operators.sources.wiki.wiki_source import wiki_source as wiki
 __all__ = ["documents", "folder", "git", "ingest_into", "records"]
 __all__ += ["run_into", "sync_github", "wiki"]
 
-OPEN = "nothing says who may see them: all who may search, until `crosscorpus rights set` says it"
+OPEN = "nothing says who may see them: all who may search, until `{}` says it"
 
 
 def records(path: Path | str, map: str | RecordMap, **how: Any) -> Source:
@@ -89,7 +89,8 @@ def ingest_into(
         report = ingest(store, embedder, source, on_event=on_event, **how)
         services = source.reader.startswith(("records_", "own_"))
         if services and report.documents_new and is_open(store) and not rules_of(store):
-            report.notes.append(ReadIssue("rights", OPEN, failed=False))
+            command = f"crosscorpus rights set FILE -C {collection}"
+            report.notes.append(ReadIssue("rights", OPEN.format(command), failed=False))
         return report
 
     return run_into(collection, run, config=config, model=model, dsn=dsn)

@@ -88,8 +88,8 @@ def _advice(why: str) -> str:
     """What to do about an error of a program, if it is a known one."""
     if why.endswith("already exists"):
         return ": drop or rename that collection first (crosscorpus collections drop | rename)"
-    if "does not appear to be a valid" in why:
-        return ": give a file that `crosscorpus collections export` wrote"
+    if any(words in why for words in ("not appear to be a valid", "too short", "end of file")):
+        return ": give a whole file that `crosscorpus collections export` wrote"
     return ""
 
 

@@ -36,15 +36,15 @@ _NOT_READ = {
         "failed in their newest version, an older one stays",
     ),
     "unembedded": (
-        "chunk has no vector yet (crosscorpus embed makes it)",
-        "chunks have no vector yet (crosscorpus embed makes them)",
+        "chunk has no vector yet (crosscorpus embed -C {} makes it)",
+        "chunks have no vector yet (crosscorpus embed -C {} makes them)",
     ),
     "unembeddable": (
-        "chunk can't be embedded: only words find it (crosscorpus embed --again)",
-        "chunks can't be embedded: only words find them (crosscorpus embed --again)",
+        "chunk can't be embedded: only words find it (crosscorpus embed -C {} --again)",
+        "chunks can't be embedded: only words find them (crosscorpus embed -C {} --again)",
     ),
 }
-"""What was not read: the words for one and for several."""
+"""What was not read: the words for one and for several; {} is the collection."""
 
 
 class CollectionState(NamedTuple):
@@ -115,7 +115,8 @@ def show_status(state: CollectionState) -> None:
     for row in corpora.iter_rows(named=True):
         counts = [counted(row[state], *texts) for state, texts in _NOT_READ.items() if row[state]]
         if counts:
-            OUT.print(Text(f"{row['corpus']}: {', '.join(counts)}", style="red"))
+            said = ", ".join(counts).format(store.collection)
+            OUT.print(Text(f"{row['corpus']}: {said}", style="red"))
         for reason in row["reasons"]:
             OUT.print(Text(f"  {printable(reason)}"))
         named = unread.filter(corpus=row["corpus"])

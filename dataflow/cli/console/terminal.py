@@ -378,7 +378,7 @@ def report_as_json(report: IngestReport) -> dict[str, Any]:
     }
 
 
-def show_report(report: IngestReport) -> None:
+def show_report(report: IngestReport, collection: str) -> None:
     """Print what a run did in one line, then what failed and what was left out."""
     OUT.print(
         f"[bold]{report.documents_new}[/] new, [bold]{report.documents_changed}[/] changed, "
@@ -392,18 +392,18 @@ def show_report(report: IngestReport) -> None:
         chunks = "chunk has" if report.unembedded == 1 else "chunks have"
         OUT.print(
             f"[yellow]{report.unembedded:,} {chunks} no vector yet[/]: "
-            "`crosscorpus embed` or the next run makes what is missing"
+            f"`crosscorpus embed -C {collection}` or the next run makes what is missing"
         )
     if report.known_failures:
         OUT.print(
             f"[yellow]{report.known_failures} of the unchanged[/] could not be read before and were"
-            " not tried again; `crosscorpus status` says which and why"
+            f" not tried again; `crosscorpus status -C {collection}` says which and why"
         )
     if report.hidden:
         documents = "document is" if report.hidden == 1 else "documents are"
         OUT.print(
             f"[yellow]{report.hidden:,} {documents} for you alone[/]: nothing says who may see "
-            "them; `crosscorpus rights set` does"
+            f"them; `crosscorpus rights set FILE -C {collection}` does"
         )
     if report.replaced:
         OUT.print(f"[yellow]{report.replaced} characters[/] that cannot be stored became U+FFFD")

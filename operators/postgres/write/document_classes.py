@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from operators.foundation.principals import RESTRICTED, UNMARKED, access_class
+from operators.foundation.principals import EVERYONE, RESTRICTED, UNMARKED, access_class
 from operators.foundation.sanitize import clean_text
 from operators.postgres.document_key import document_key
 from operators.postgres.schema.partitions import lock, lock_writers
@@ -48,12 +48,13 @@ def keep_rules(store: Store, text: str, *, unmarked: bool) -> None:
     store.run(work)
 
 
-def classify(store: Store, decide: Decide) -> int:
+def classify(store: Store, decide: Decide, was_open: bool, opened: bool) -> set[str]:
     """Give each document the class from ``decide``, except those whose source sets the rights.
 
     Returns:
-        How many documents have changed their class.
+        The keys of documents that others see now; everyone saw unmarked ones if ``was_open``.
     """
+    others, everyone = set[str](), access_class([EVERYONE])
     changed: dict[str, dict[str, tuple[int, str | None]]] = {}
     classes: dict[int, Sequence[str]] = {}
     after = "00000000-0000-0000-0000-000000000000"
@@ -71,6 +72,8 @@ def classify(store: Store, decide: Decide) -> int:
                 classes[now] = allowed
             if (now, rule) != (access, by):
                 changed.setdefault(corpus, {})[key] = (now, rule)
+            if (access or was_open * everyone) != (now or opened * everyone):
+                others.add(key)
         after = rows[-1][0]
     if classes:
         keep_classes(store, classes)
@@ -78,7 +81,7 @@ def classify(store: Store, decide: Decide) -> int:
         store.run(partial(move_documents, corpus=corpus, places=of))
     store.forget_info()
     store.cache.callers.clear()
-    return sum(map(len, changed.values()))
+    return others
 
 
 def allow_source(

@@ -40,7 +40,7 @@ def opened(path: Path) -> Iterator[Path]:
     Raises:
         SourceError: the ZIP is damaged, has a password, or is too large.
     """
-    if path.is_file() and zipfile.is_zipfile(path):
+    if path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path)):
         with tempfile.TemporaryDirectory() as folder:
             try:
                 _unfold(path, folder)

@@ -132,6 +132,7 @@ def test_one_chunk_without_a_vector_is_one_in_every_message(
     status = crosscorpus("status", "-C", "one").stdout
     for told in (read, asked.stdout + asked.stderr, status):
         assert "has no vector yet" in " ".join(told.split())
+        assert ("crosscorpus embed -C one" in " ".join(told.split())) == (told in (read, status))
         assert "1 chunks" not in told.replace("1 of 1 chunks has", "")
 
 

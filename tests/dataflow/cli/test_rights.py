@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def team(crosscorpus: Any, tmp_path_factory: Any) -> str:
     assert done.returncode == 0, done.stderr
     (folder / "rights.yaml").write_text(RULES)
     done = crosscorpus("rights", "set", str(folder / "rights.yaml"), "-C", "rights-cli")
-    assert (done.returncode, done.stdout) == (0, "the readers of 2 documents changed\n")
+    assert (done.returncode, done.stdout) == (0, "the readers of 1 document changed\n")
     return "rights-cli"
 
 
@@ -56,6 +57,9 @@ def test_wrong_rules_change_nothing(crosscorpus: Any, team: str, tmp_path: Path)
     (tmp_path / "wrong.yaml").write_text("rules: [{allow: everyone, pth: a}]")
     done = crosscorpus("rights", "set", str(tmp_path / "wrong.yaml"), "-C", team)
     assert (done.returncode, "did you mean 'path'" in done.stderr) == (1, True)
+    (tmp_path / "wrong.yaml").write_bytes(b"\xff\xfe: 1")
+    done = crosscorpus("rights", "set", str(tmp_path / "wrong.yaml"), "-C", team)
+    assert (done.returncode, "the rights are no YAML" in done.stderr) == (1, True)
     assert "payroll" in crosscorpus("rights", "show", "-C", team).stdout
 
 
@@ -72,13 +76,15 @@ def test_a_token_is_shown_once_and_its_entry_has_a_hash(crosscorpus: Any) -> Non
     assert token.startswith("cc_")
     assert token not in done.stdout
     assert "2027-01-01" in done.stdout
-    assert crosscorpus("rights", "token", "ann", "--expires", "soon").returncode != 0
+    done = crosscorpus("rights", "token", "ann", "--expires", "soon")
+    assert (done.returncode, "does not match the format" in done.stderr) == (2, True)
 
 
 def test_no_token_is_made_that_has_expired_already(crosscorpus: Any) -> None:
-    done = crosscorpus("rights", "token", "ann", "--expires", "2020-01-01")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "in the past" in done.stderr
+    for day in ("2020-01-01", f"{datetime.now(UTC):%Y-%m-%d}"):
+        done = crosscorpus("rights", "token", "ann", "--expires", day)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "in the past" in done.stderr
 
 
 def test_the_report_says_who_may_see_what_no_record_speaks_of(
@@ -101,6 +107,7 @@ def test_the_report_says_who_may_see_what_no_record_speaks_of(
     secret = {"key": "OPS-2", "fields": {"summary": "Proxy leaks", "security": {"name": "board"}}}
     first = ingest(plain)
     assert ("for you alone" in first, "all who may search" in first) == (False, True)
+    assert "`crosscorpus rights set FILE -C rights-new`" in " ".join(first.split())
     assert ann_sees() == ["[ticket: OPS-1 Proxy loops]"]
     assert "1 document is for you alone: nothing says who may see" in ingest(plain, secret)
     assert (ann_sees(), ann_sees("--group", "board")) == ([], ["[ticket: OPS-2 Proxy leaks]"])

@@ -13,6 +13,7 @@ from dataflow.ingestion.removal import drop_documents
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store
+from operators.postgres.write.ingestion_runs import begin_run
 
 SECRET = "xkcdhorsebattery936"
 
@@ -94,3 +95,15 @@ def test_an_emptied_corpus_leaves_nothing_of_texts_topics_or_earlier_vectors(
         assert store.rows(f"SELECT 1 FROM {table} t WHERE t::text LIKE '%{SECRET}%'") == [], table
     for table in ("documents", "chunks", "document_versions", "embedding_cache"):
         assert store.row(f"SELECT count(*) FROM {table}") == (0,), table
+
+
+def test_a_source_of_which_nothing_is_left_is_not_read_again_by_a_server(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    begin_run(store, "git/4 org/app", ["docs"], "0123abc", "/app", ["/", "ingest", "git", "app"])
+    ingest_documents(store, embedder, documents(tmp_path))
+    kept = "SELECT source, folder, command FROM runs WHERE starts_with(source, 'git/4')"
+    drop_documents(store, document="d3")
+    assert store.row(kept) == ("git/4 org/app", "/app", ["/", "ingest", "git", "app"])
+    drop_documents(store, repo="org/app")
+    assert store.row(kept) == ("git/4", None, None)

@@ -62,14 +62,17 @@ def test_rules_hold_for_the_next_call_of_an_open_driver(
 ) -> None:
     both, one = {"open/a.md", "secret/b.md"}, {"open/a.md"}
     assert paths(driver, "bob") == both
-    assert set_rights(store, FOR_ANN) == 2
+    assert set_rights(store, FOR_ANN) == 1
+    shifted = FOR_ANN.replace("[{", "[{allow: [bob], repo: none}, {")
+    assert (set_rights(store, shifted), set_rights(store, FOR_ANN)) == (0, 0)
     assert (paths(driver, "bob"), paths(driver, "ann"), paths(driver)) == (one, both, one)
     assert set_rights(store, "rules: [{allow: everyone, path: 'open/'}]") == 1
     assert (paths(driver, "ann"), set_rights(store, OPEN), paths(driver, "bob")) == (one, 1, both)
     assert set_rights(store, "rules: []") == 2
     assert paths(driver, "ann") == set()
-    set_rights(store, "unmarked: everyone")
-    assert paths(driver, "ann") == both
+    assert (set_rights(store, "unmarked: everyone"), paths(driver, "ann")) == (2, both)
+    assert (set_rights(store, "unmarked: deny"), paths(driver, "ann")) == (2, set())
+    assert (set_rights(store, "unmarked: everyone"), paths(driver, "ann")) == (2, both)
 
 
 def test_a_batch_is_narrowed_as_one_question_is(store: Store, driver: RetrievalDriver) -> None:
@@ -357,9 +360,9 @@ def test_a_commit_that_was_cut_by_rules_is_whole_again_after_the_next_ingestion(
         return sorted(store.rows("SELECT text, metadata FROM chunks WHERE corpus = 'history'"))
 
     whole = chunks()
-    set_rights(store, RULES[0])
+    assert set_rights(store, RULES[0]) == 2  # the file, and once the commit
     assert len(chunks()) > len(whole)
-    set_rights(store, "unmarked: everyone")
+    assert set_rights(store, "unmarked: everyone") == 2
     assert chunks() == whole
     assert verify(store).is_empty()
 

@@ -361,7 +361,7 @@ def test_a_page_whose_class_has_changed_is_a_version_like_another(
 ) -> None:
     ingest_documents(store, small, write_lines(_limits(None)))
     for rule in (("1", ["ann"]), None):
-        classify(store, lambda *_, rule=rule: rule)
+        classify(store, lambda *_, rule=rule: rule, True, False)
     ingest_documents(store, small, write_lines(_limits("2.0", "Two."), _limits("2.1", "Three.")))
     pages = [f"manual/{folder}limits.md" for folder in ("2.0/", "2.1/", "")]
     assert _order(store) == [(pages[0], False), (pages[1], False), (pages[2], True)]

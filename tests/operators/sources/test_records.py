@@ -555,7 +555,13 @@ def test_a_zip_that_cannot_be_unfolded_is_an_error_of_one_line(
         password[whole.index(mark) + flags] |= 1
     damaged = whole.replace(b"[][]", b"[}[]", 1)
     both = zip_of(tmp_path / "both.zip", **{"a.json/b.json": "[]", "a.json": "[]"}).read_bytes()
-    for content, said in ((password, "password"), (damaged, "CRC"), (both, "irectory")):
+    cases = (
+        (password, "password"),
+        (damaged, "CRC"),
+        (both, "irectory"),
+        (whole[:99], "not a zip"),
+    )
+    for content, said in cases:
         file.write_bytes(content)
         with pytest.raises(SourceError, match=f"cannot be unfolded: .*{said}"):
             documents(file, "slack")

@@ -31,7 +31,7 @@ from operators.sources.protocol import ReadIssue
 def test_a_reason_that_many_have_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     why = "no `key` in a record"
     many = [ReadIssue(f"export.json item {n}", why) for n in range(3)]
-    show_report(IngestReport(failed=[*many, ReadIssue("a.md", "no text")]))
+    show_report(IngestReport(failed=[*many, ReadIssue("a.md", "no text")]), "team")
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == ["4 failed", f"  export.json item 0: {why} (and 2 more)", "  a.md: no text"]
 
@@ -46,7 +46,7 @@ def test_the_report_counts_what_is_left_out_by_ending_and_says_what_reads_it(
         for n in range(count)
     ]
     report = IngestReport(skipped=left)
-    show_report(report)
+    show_report(report, "team")
     binary = ", ".join(f"2 .b{n:02}" for n in range(9))
     assert capsys.readouterr().out.splitlines()[1:] == [
         "40 left out",
@@ -54,6 +54,14 @@ def test_the_report_counts_what_is_left_out_by_ending_and_says_what_reads_it(
         " --also .xyz --also .abc reads them",
     ]
     assert report_as_json(report)["left_out_by_ending"] == counts
+
+
+def test_each_command_of_the_report_is_for_its_collection(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_report(IngestReport(unembedded=2, known_failures=1, hidden=1), "team")
+    commands = re.findall("`(.*?)`", capsys.readouterr().out.replace("\n", " "))
+    assert [command.split()[-2:] for command in commands] == [["-C", "team"]] * 3
 
 
 EVENT = Progress("scan", 5, 3, 0, 0, 0, 9, 9, 3.0, 0.5, 1.0)
@@ -123,7 +131,9 @@ def test_no_name_and_no_text_of_a_corpus_commands_the_terminal(
         "provenance": {"timings": {}, "searched": {}, "parameters": {}},
     }
     show_answer(answer, "cache", seconds=0.2)
-    show_report(IngestReport(failed=[ReadIssue(said, said)], notes=[ReadIssue("a.md", said)]))
+    show_report(
+        IngestReport(failed=[ReadIssue(said, said)], notes=[ReadIssue("a.md", said)]), "team"
+    )
     shown = capsys.readouterr().out
     assert not UNSEEN.search(shown)
     assert ("[bold]" in shown) == ("[bold]" in said)
