@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 from command import run_here
-from ingested import git
+from ingested import commit, git
 
 from operators.foundation.data_dir import data_home
 from operators.postgres.store import collections, drop_collection
@@ -64,8 +64,7 @@ def project(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     (app / "docs/cache.md").write_text("# Cache\n\nThe cache is flushed twice: before and after.\n")
     git(app, "init", "-q")
     git(app, "remote", "add", "origin", "git@github.com:org/app.git")
-    git(app, "add", "-A")
-    git(app, "commit", "-q", "-m", "Flush the cache twice, since workers may die")
+    commit(app, "Flush the cache twice, since workers may die")
     (app / "src/cache.py").write_text("def flush(self):\n    return 'twice'\n" * 9)
     git(app, "commit", "-q", "-a", "-m", "Flush the cache once more\n\nFixes #12")
     issue = {"number": 12, "title": "Entries are lost", "body": "The cache is not flushed."}

@@ -35,6 +35,16 @@ def git(path: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
+def commit(path: Path, message: str, files: dict[str, str] | None = None, *options: str) -> None:
+    """Write ``files``, and commit all that has changed in ``path``, a repository or none yet."""
+    for name, text in (files or {}).items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
+    git(path, "init", "-q", "-b", "main")
+    git(path, "add", "-A")
+    git(path, "commit", "-q", "--allow-empty", "-m", message, *options)
+
+
 def lines(numbers: range, suffix: str = "") -> list[dict[str, Any]]:
     """Documents of two corpora by turns."""
     return [

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ingested import git
+from ingested import commit, git
 
 SUBJECTS = (
     *("cache", "lock", "queue", "index", "parser", "socket"),
@@ -51,14 +51,9 @@ def write_judged(folder: Path) -> Path:
 def write_peers(data: Path, clones: Path) -> None:
     """The sets of peers in ``data``, and a clone of one of their two repositories."""
     app = clones / "org+app"
-    for name in SUBJECTS[:3]:
-        file = app / "src" / f"{name}.py"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f'def {name}():\n    """Release what the {name} holds."""\n')
-    (app / "src" / "test_cache.py").write_text("def test_cache(): release_the_cache()\n")
-    git(app, "init", "-q")
-    git(app, "add", "-A")
-    git(app, "commit", "-q", "-m", "Begin")
+    held = 'def {0}():\n    """Release what the {0} holds."""\n'
+    files = {f"src/{name}.py": held.format(name) for name in SUBJECTS[:3]}
+    commit(app, "Begin", files | {"src/test_cache.py": "def test_cache(): release_the_cache()\n"})
     head = git(app, "rev-parse", "HEAD")
     for name in ("cache.py", "test_cache.py"):  # a change to review
         (app / "src" / name).write_text((app / "src" / name).read_text() + "cache()\n")

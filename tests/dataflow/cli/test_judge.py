@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import github_shapes as github
+import ingested
 import pytest
 from ingested import git
 
@@ -17,12 +18,8 @@ Judge = Callable[..., Any]
 
 def commit(root: Path, message: str, **files: str) -> None:
     """Write files and commit; ``__`` in a name is a slash, ``_`` a dot."""
-    for name, text in files.items():
-        file = root / name.replace("__", "/").replace("_", ".")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "--allow-empty", "-m", message)
+    named = {name.replace("__", "/").replace("_", "."): text for name, text in files.items()}
+    ingested.commit(root, message, named)
 
 
 def new_repository(root: Path) -> Path:

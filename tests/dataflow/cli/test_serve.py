@@ -20,7 +20,7 @@ import anyio
 import httpx2
 import psycopg
 import pytest
-from ingested import git
+from ingested import commit, git
 from mcp.client import Client
 from psycopg import sql
 
@@ -290,8 +290,7 @@ def test_what_changed_is_read_before_the_answer_and_no_module_of_a_commit_runs(
         code = f"open({str(ran)!r}, 'w').write('ran')"
         names = ("dataflow/__init__.py", "dataflow/__main__.py", "typer.py", "default")
         write(dict.fromkeys(names, code))
-        git(tree, "add", "-A")
-        git(tree, "commit", "-qm", "Second")
+        commit(tree, "Second")
         time.sleep(1.1)
         assert told(address) == ({"# A\nA zebra again."}, [(git(tree, "rev-parse", "HEAD"), None)])
         hits, _ = asked(address, query="open write ran")

@@ -12,7 +12,7 @@ from typing import Any
 
 import github_shapes as shapes
 import pytest
-from ingested import document, git, texts
+from ingested import commit, document, texts
 from ingesting import ingest_documents, ingest_folder, ingest_git, ingest_wiki
 from ledger_rows import states
 
@@ -120,9 +120,7 @@ def folder(path: Path, run: Callable[..., Any], corpus: str, suffix: str, clone:
             elif not page.exists():
                 page.write_text(f"# Page {n}\n\nWords of page {n}.\n")
         if clone and not (path / ".git").exists():
-            git(path, "init", "-q")
-            git(path, "add", ".")
-            git(path, "commit", "-qm", "All")
+            commit(path, "All")
 
     def empty() -> None:
         shutil.rmtree(path)

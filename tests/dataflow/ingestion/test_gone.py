@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ingested import git
+from ingested import commit, git
 from ingesting import ingest_folder, ingest_git
 
 from dataflow.driver.retrieval_driver import build_driver
@@ -24,20 +24,12 @@ def files(root: Path, **texts: str) -> None:
         path.write_text(text)
 
 
-def committed(root: Path, message: str) -> None:
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", message)
-
-
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A repository of three modules and three pages."""
     root = tmp_path / "tree"
-    root.mkdir()
-    git(root, "init", "-q", "-b", "main")
-    for n in range(3):
-        files(root, **{f"src/m{n}.py": f"puffin_{n} = {n}\n", f"docs/p{n}.md": f"# Puffin {n}\n"})
-    committed(root, "Start")
+    pages = {f"docs/p{n}.md": f"# Puffin {n}\n" for n in range(3)}
+    commit(root, "Start", pages | {f"src/m{n}.py": f"puffin_{n} = {n}\n" for n in range(3)})
     return root
 
 
@@ -57,7 +49,7 @@ def test_files_that_leave_by_gitignore_are_gone_though_they_are_on_the_disk(
     ingest_git(store, embedder, tree)
     files(tree, **{".gitignore": "docs/\n"})
     git(tree, "rm", "-rq", "--cached", "docs")
-    committed(tree, "Ignore the pages")
+    commit(tree, "Ignore the pages")
     assert ingest_git(store, embedder, tree).ok
     assert (tree / "docs" / "p0.md").exists()
     assert paths(store, "docs") == set()

@@ -29,7 +29,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from ingested import git, lines, texts
+from ingested import commit, git, lines, texts
 from ingesting import ingest_documents, ingest_folder, ingest_git, ingest_wiki
 from ledger_rows import ledger
 
@@ -329,9 +329,7 @@ def pages(root: Path, *names: str) -> Path:
 
 def repository(root: Path, *names: str) -> Path:
     pages(root, *names)
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "First")
+    commit(root, "First")
     return root
 
 
@@ -408,8 +406,7 @@ def test_chosen_endings_are_read_and_kept_and_added_to_until_a_run_drops_them(
     root = repository(tmp_path / "x/app", "index")
     for name in ("a.xyz", "b.abc", "c.note"):
         (root / name).write_text(f"The text of {name}.\n")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "Second")
+    commit(root, "Second")
 
     def found(**options: Any) -> set[str]:
         report = ingest_git(store, embedder, root, allow_mass_delete=True, **options)

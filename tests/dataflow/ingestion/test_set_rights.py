@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from ingested import document, git
+from ingested import commit, document, git
 from ingesting import ingest_documents
 from word_embedder import WordEmbedder
 
@@ -312,8 +312,7 @@ def test_rules_that_change_show_of_stored_commits_what_a_new_ingestion_shows(
     for name, text in (("payroll/bonus.md", "bonus"), ("src/a.py", "code"), ("b.md", "plain")):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"the {text} of depots\n")
-        git(tmp_path, "add", ".")
-        git(tmp_path, "commit", "-qm", f"Tell of {text.upper()}")
+        commit(tmp_path, f"Tell of {text.upper()}")
     for path in tmp_path.rglob("*.*"):
         if ".git" not in path.parts:
             path.write_text(path.read_text() + "and more\n")
@@ -352,8 +351,7 @@ def test_a_commit_that_was_cut_by_rules_is_whole_again_after_the_next_ingestion(
     for name in ("payroll/bonus.md", "src/a.py", "b.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"{name} of depots\n")
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-qm", "Tell of depots")
+    commit(tmp_path, "Tell of depots")
 
     def chunks() -> list[tuple[str, ...]]:
         ingest(store, WordEmbedder(), git_source(tmp_path, "app"))

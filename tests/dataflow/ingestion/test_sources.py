@@ -8,7 +8,7 @@ from typing import Any
 
 import github_shapes as shapes
 import pytest
-from ingested import git, texts
+from ingested import commit, git, texts
 from ingesting import ingest_documents, ingest_folder, ingest_git
 from killed_children import kill_children
 from ledger_rows import states
@@ -103,10 +103,7 @@ def test_a_pdf_whose_readers_are_killed_is_read_by_the_next_ingestion(
     file.write_bytes(make_pdf(["second words"]))
     kill_children(monkeypatch, "pdf_process", 2)
     assert not ingest_folder(store, embedder, folder).ok
-    assert states(store, repo="handbook")["one.pdf"] == (
-        "indexed",
-        None,
-    )  # the first version, until then
+    assert states(store, repo="handbook")["one.pdf"] == ("indexed", None)  # the first version
     assert ingest_folder(store, embedder, folder).documents_changed == 1
     assert ingest_folder(store, embedder, folder).documents_unchanged == 4
 
@@ -115,26 +112,12 @@ Write = Callable[..., Path]
 Read = Callable[[Store], dict[str, Any]]
 
 
-def commit(path: Path, message: str, files: dict[str, str | None]) -> None:
-    for name, text in files.items():
-        file = path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if text is None:
-            file.unlink()
-        else:
-            file.write_text(text)
-    git(path, "add", "-A")
-    git(path, "commit", "-q", "-m", message)
-
-
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     path = tmp_path / "app"
-    path.mkdir()
-    git(path, "init", "-q")
-    git(path, "remote", "add", "origin", "https://github.com/org/app.git")
     files = {f"src/m{n}.py": f"def f{n}():\n    return {n}\n" for n in range(6)}
     commit(path, "First", files | {"README.md": "# App\n\nHello.\n"})
+    git(path, "remote", "add", "origin", "https://github.com/org/app.git")
     return path
 
 
@@ -163,8 +146,7 @@ def test_only_the_named_corpora_are_taken_and_the_others_stay(
     others = texts(store, "docs"), texts(store, "history")
     git(tree, "rm", "-q", "-r", ".")
     (tree / "left.py").write_text("left = 1\n")
-    git(tree, "add", ".")
-    git(tree, "commit", "-qm", "all but one file gone")
+    commit(tree, "all but one file gone")
     ingest_git(store, embedder, tree, corpora=["code"], allow_mass_delete=True)
     assert set(texts(store, "code")) == {"left.py"}
     assert (texts(store, "docs"), texts(store, "history")) == others

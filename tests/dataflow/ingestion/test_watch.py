@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ingested import git, texts
+from ingested import commit, git, texts
 
 from dataflow.ingestion.watch import watch, watched_folder
 from operators.errors import CrosscorpusError
@@ -67,12 +67,7 @@ def watched(store: Store, embedder: Any) -> Iterator[Watch]:
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     root = tmp_path / "app"
-    root.mkdir()
-    git(root, "init", "-q", "-b", "main")
-    for n in range(4):
-        (root / f"page{n}.md").write_text(f"page {n} of the first branch\n")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "First")
+    commit(root, "First", {f"page{n}.md": f"page {n} of the first branch\n" for n in range(4)})
     return root
 
 
@@ -109,8 +104,7 @@ def test_a_tree_follows_its_branches_and_embeds_nothing_twice(
     for n in range(4):
         (tree / f"page{n}.md").unlink()
         (tree / f"more{n}.md").write_text(f"more {n} of the other branch\n")
-    git(tree, "add", "-A")
-    git(tree, "commit", "-q", "-m", "Other")
+    commit(tree, "Other")
     one.has(**{"page0.md": None, "more3.md": "more 3 of the other branch\n"})
     made = len(embedder.embedded)
     git(tree, "checkout", "-q", "main")

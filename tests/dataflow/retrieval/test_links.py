@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import ingested
 import polars as pl
 import pytest
 from ingested import git
@@ -20,10 +21,8 @@ PAGE = ["queries", "intent", "results", "explain", "dispositions", "provenance"]
 
 
 def commit(folder: Path, subject: str, **files: str) -> None:
-    for name, text in files.items():
-        (folder / f"{name}.py").write_text(text)
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", subject, "--date", "2024-05-01T10:00:00Z")
+    named = {f"{name}.py": text for name, text in files.items()}
+    ingested.commit(folder, subject, named, "--date", "2024-05-01T10:00:00Z")
 
 
 @pytest.fixture(scope="module")

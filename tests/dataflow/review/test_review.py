@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ingested import git
+from ingested import commit, git
 
 from dataflow import build_driver
 from dataflow.review.graph import build_review_graph, review
@@ -126,8 +126,7 @@ def app(
     git(folder, "init", "-q")
     git(folder, "add", "src/locks.py", "src/server.py")
     git(folder, "commit", "-qm", "Begin with a server and its locks")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "Keep pages until they are flushed")
+    commit(folder, "Keep pages until they are flushed")
     base = said_by(folder, "rev-parse", "HEAD").strip()
     remarks = folder.parent / "reviews.json"
     lose = "Flushing must not lose a page that is stored meanwhile."

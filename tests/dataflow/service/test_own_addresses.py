@@ -12,7 +12,7 @@ from functools import cache, partial
 from urllib.parse import quote
 
 import pytest
-from ingested import git
+from ingested import commit, git
 from ingesting import ingest_documents, ingest_git
 from word_embedder import WordEmbedder
 
@@ -87,9 +87,7 @@ def own(
             for path, text in FILES.items():
                 (tree / path).parent.mkdir(parents=True, exist_ok=True)
                 (tree / path).write_text(text.replace("fee", "fee" if repo == "app" else "web fee"))
-            git(tree, "init", "-q")
-            git(tree, "add", ".")
-            git(tree, "commit", "-qm", "Round the fee_table [once]")
+            commit(tree, "Round the fee_table [once]")
             if kind != "plain":
                 git(tree, "remote", "add", "origin", f"git@github.com:acme/{repo}.git")
             options = {"repo": "acme/app"} if kind == "plain" else {}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ingested import git
+from ingested import commit, git
 from ingesting import ingest_documents, ingest_git
 from word_embedder import WordEmbedder
 
@@ -42,14 +42,6 @@ for _one in DOCUMENTS[1:3]:
 DOCUMENTS[2]["metadata"] |= {"author": "E\x1b[31mve"}
 DOCUMENTS[2]["title"] = "\x1b]0;odd\u202e title"
 RULES = "rules: [{allow: everyone}, {allow: [ann], path: 'secret/'}]"
-
-
-def commit(tree: Path, subject: str, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        (tree / name).write_text(text)
-    for command in (("init", "-q"), ("add", "."), ("commit", "-qm", subject)):
-        git(tree, *command)
 
 
 @pytest.fixture(scope="module")

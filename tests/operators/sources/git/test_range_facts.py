@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ingested import git
+from ingested import commit, git
 
 from operators.sources.git.range_facts import line_commits
 
@@ -16,8 +16,7 @@ def folder(tmp_path: Path) -> Path:
     git(tmp_path, "init", "-q")
     for number, text in enumerate(("a\nb\nc\nd\ne\n", "a\nB\nC\nd\ne\n", "a\nB\nC\nd\nE\n")):
         (tmp_path / "f.txt").write_text(text)
-        git(tmp_path, "add", ".")
-        git(tmp_path, "commit", "-qm", f"Change {number}\n\nBecause of {number}.")
+        commit(tmp_path, f"Change {number}\n\nBecause of {number}.")
     return tmp_path
 
 
