@@ -65,6 +65,7 @@ def two(
             {"doc_id": "r2", "path": "src/named.py", **review},
             {"doc_id": "r3", "path": "src/other.py", "title": "PR #77 Other ", **review}
             | {"metadata": {"pr_number": 77}},
+            {"doc_id": "s1", "corpus": "wiki", "text": f"{'o' * 215} it is here {'e' * 40}"},
             {"doc_id": "c1", "path": "src/named.py", "corpus": "code", "text": "NAMED = 1\n"},
             {"doc_id": "talk:12", "corpus": "wiki", "path": "talk:12", "text": "A page called so."},
         ]
@@ -178,8 +179,8 @@ def test_a_review_is_of_any_repository_that_was_read(two: Service) -> None:
 
 
 def test_of_a_long_line_the_place_is_shown(two: Service) -> None:
-    (file,) = grep(two, "word7 end").files
-    assert file.lines[0].endswith("word7 word7 end")
+    (file,) = grep(two, "it is here").files
+    assert "o it is here e" in file.lines[0]
     assert len(file.lines[0]) < 210
 
 
