@@ -115,8 +115,9 @@ def _corpus(
     if corpus not in config.corpora:
         yield Finding(name, False, advice_on_unsearched(corpus))
     if row["failed"]:
-        says = f"{row['failed']} of {row['documents']} documents failed"
-        says += f" (`crosscorpus status {here}` names them)"
+        says = (
+            f"{row['failed']} of {row['documents']} failed (`crosscorpus status {here}` names them)"
+        )
         yield Finding(name, False, says)
     if not row["chunks"]:
         yield Finding(name, True, "no chunks")
@@ -124,8 +125,7 @@ def _corpus(
     embedded = has_vectors(store, corpus)
     says = counted(row["chunks"], "chunk")
     if not embedded:
-        says += ", found by words; none has a vector yet: "
-        says += f"`crosscorpus embed {here}` adds them"
+        says += f", found by words; none has a vector yet: `crosscorpus embed {here}` adds them"
     yield Finding(name, True, says)
     if driver is None or corpus not in config.corpora:
         return

@@ -7,22 +7,13 @@ from typing import Annotated
 
 import typer
 
-from dataflow.cli.options import AsJson
+from dataflow.cli.options import PARTLY, AsJson
 
 map_app = typer.Typer(no_args_is_help=True, help="Maps of a service's records to documents.")
 
 _TEXT = 300  # characters of a text that are shown
-_SHOWN = (
-    "corpus",
-    "repo",
-    "document_id",
-    "title",
-    "path",
-    "uri",
-    "created_at",
-    "state",
-    "metadata",
-)
+_SHOWN = ["corpus", "repo", "document_id", "title", "path", "uri"]
+_SHOWN += ["created_at", "state", "metadata"]
 
 
 @map_app.command("list")
@@ -72,3 +63,5 @@ def map_check(
             lines += [f"{how:12} {one}", ""]
     plain = json.loads(json.dumps(shown, default=str))
     print_result(as_json, plain, typer.echo, "\n".join(lines) or "no document")
+    if any("failed" in one for one in shown):
+        raise typer.Exit(PARTLY)

@@ -132,10 +132,9 @@ def rights_explain(
         if one.allowed is None:
             why = f"nothing says who may, and then {'everyone' if one.opened else 'nobody'} does"
         else:
-            grantor = "its source" if one.allowed_by == "source" else f"rule {one.allowed_by}"
+            grantor = "the rules together allow" if one.about else "its source allows"
             if one.allowed_by and one.allowed_by != "source":
-                grantor += f" ({rules[int(one.allowed_by) - 1]})"
-            grantor = "the rules together allow" if one.about else f"{grantor} allows"
+                grantor = f"rule {one.allowed_by} ({rules[int(one.allowed_by) - 1]}) allows"
             why = f"{grantor} {', '.join(one.allowed) or 'nobody'}"
         where = " ".join(filter(None, (one.corpus, one.repo, one.path or one.document_id)))
         where += f" (what it says of {one.about})" if one.about else ""

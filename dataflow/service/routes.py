@@ -65,12 +65,14 @@ def http_app(
         return JSONResponse(models.Problem(detail=detail).model_dump(), 422)
 
     @app.exception_handler(CrosscorpusError)
-    def refused(_: Request, error: CrosscorpusError) -> JSONResponse:
+    def refused(request: Request, error: CrosscorpusError) -> JSONResponse:
         known = {UnknownName: 404, DatabaseError: 503, SearchError: 503, TimeoutError: 504}
         known |= {Busy: 429}
         status = next((code for kind, code in known.items() if isinstance(error, kind)), 422)
         headers = {"retry-after": str(RETRY_S)} if status == 429 else None
-        return JSONResponse(models.Problem(detail=str(error)).model_dump(), status, headers)
+        untold = status == 503 and request.url.path == "/readyz"  # who asks shows no token
+        detail = "the collection does not answer" if untold else str(error)
+        return JSONResponse(models.Problem(detail=detail).model_dump(), status, headers)
 
     @app.exception_handler(405)
     def wrong_method(request: Request, error: HTTPException) -> JSONResponse:

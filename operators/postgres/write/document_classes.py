@@ -60,12 +60,11 @@ def classify(store: Store, decide: Decide, was_open: bool, opened: bool) -> set[
     after = "00000000-0000-0000-0000-000000000000"
     while rows := store.rows(
         "SELECT document_key::text, corpus, repo, path, access, allowed_by FROM documents"
-        " WHERE document_key > %s ORDER BY document_key LIMIT %s",
+        " WHERE document_key > %s AND allowed_by IS DISTINCT FROM 'source'"
+        " ORDER BY document_key LIMIT %s",
         (after, AT_ONCE),
     ):
         for key, corpus, repo, path, access, by in rows:
-            if by == "source":
-                continue
             rule, allowed = decide(corpus, repo, path) or (None, None)
             now = access_class(allowed)
             if allowed is not None:

@@ -41,8 +41,8 @@ _FORGET_PROGRESS = """
 """
 _FORGET_RUNS = """
     UPDATE runs SET source = split_part(source, ' ', 1), folder = NULL, command = NULL
-    WHERE strpos(source, ' ') > 0
-      AND NOT EXISTS (SELECT 1 FROM documents WHERE repo = right(source, -strpos(source, ' ')))
+    WHERE strpos(source, ' ') > 0 AND NOT EXISTS
+      (SELECT 1 FROM documents WHERE repo = right(source, -strpos(source, ' ')))
 """
 _ON_GITHUB = {"review": "pr_number", "issue": "issue_number"}
 

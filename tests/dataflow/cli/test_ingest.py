@@ -185,3 +185,9 @@ def test_no_argument_of_a_reader_is_stored(
     with open_store(server_dsn, "desk") as store:
         ((command,),) = store.rows("SELECT command FROM runs")
     assert command[1:] == ["ingest", "from", "python:own_desk:Desk", "…", "token=…", "-C", "desk"]
+
+
+def test_a_map_check_of_a_damaged_export_fails(crosscorpus: Any, tmp_path: Path) -> None:
+    (tmp_path / "export.json").write_text('{"issues": [{"key": "OPS-1", "fields"')
+    done = crosscorpus("map", "check", "jira", str(tmp_path / "export.json"))
+    assert (done.returncode, "it ends early" in done.stdout) == (3, True)

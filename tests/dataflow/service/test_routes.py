@@ -13,6 +13,7 @@ import pytest
 
 from dataflow.service.routes import http_app
 from dataflow.service.tools import Service
+from operators.postgres.errors import DatabaseError
 
 
 def test_an_app_asks_as_an_agent_does(client: httpx2.Client, service: Service) -> None:
@@ -26,6 +27,18 @@ def test_an_app_asks_as_an_agent_does(client: httpx2.Client, service: Service) -
     assert client.get("/readyz").json() == {"status": "ok"}
     described = client.get("/openapi.json").json()["paths"]
     assert {"/api/search", "/api/get_context", "/api/status"} <= set(described)
+
+
+def test_who_asks_without_a_token_whether_it_is_ready_is_not_told_where_the_database_is(
+    client: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: object) -> None:
+        raise DatabaseError("gone", "no answer of database team at db.example.org")
+
+    monkeypatch.setattr("dataflow.service.routes.collection_info", away)
+    answer = client.get("/readyz")
+    told = (answer.status_code, answer.json()["detail"])
+    assert told == (503, "the collection does not answer")
 
 
 @pytest.mark.parametrize(
