@@ -101,12 +101,10 @@ def _usual(node: Node, _path: Path = ()) -> str | None:
 
 
 def _declared(node: Node) -> Node | None:
-    """The innermost declarator of a definition in C: ``f`` of ``int *f(void)``, ``int (*f)()``."""
+    """The innermost declarator of a definition in C: ``f`` of ``int *f(void)``."""
     inner = node.child_by_field_name("declarator")
     for _ in range(MAX_DEPTH):
         deeper = inner and inner.child_by_field_name("declarator")
-        if deeper is None and inner and inner.type == "parenthesized_declarator":
-            deeper = inner.named_children[-1]
         if deeper is None:
             return inner
         inner = deeper

@@ -299,7 +299,6 @@ def test_the_language_that_a_path_tells_has_a_grammar(path: str) -> None:
 @pytest.mark.parametrize(
     ("language", "text", "name", "lines"),
     [
-        ("c", "typedef int (*on_error)(\n  int n);\n", "on_error", (0, 1)),
         ("haskell", "x <+> y =\n  x\n", "<+>", (0, 1)),
         ("hcl", 'module "m" {\n  a = 1\n}\n', "module.m", (0, 2)),
         ("toml", '[tool."x y"]\na = 1\n', "tool.x y", (0, 1)),
