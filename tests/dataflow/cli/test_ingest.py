@@ -42,11 +42,7 @@ def test_an_input_that_cannot_be_read_makes_no_collection(
 
 
 @pytest.mark.parametrize(
-    "address",
-    [
-        "https://me:s3cret@git.example.org/org/app.git/",
-        "git@host:app",
-    ],
+    "address", ["https://me:s3cret@git.example.org/org/app.git/", "git@host:app"]
 )
 def test_a_repository_s_address_is_to_be_cloned_first(crosscorpus: Any, address: str) -> None:
     done = crosscorpus("ingest", "git", address)

@@ -146,8 +146,7 @@ def test_a_record_that_no_run_wrote_brings_no_command_into_an_answer(
     ]
     for number, value in enumerate(values):
         store.execute(
-            "INSERT INTO sync_state VALUES ('undeleted', %s, %s)",
-            (str(number), json.dumps(value)),
+            "INSERT INTO sync_state VALUES ('undeleted', %s, %s)", (str(number), json.dumps(value))
         )
     assert said() == [
         "docs: 2 of 5 documents of r are gone from their source and still answer; to delete them, "

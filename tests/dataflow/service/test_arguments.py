@@ -179,10 +179,7 @@ def test_what_is_no_value_of_an_option_is_one_error_of_every_door(
 def test_an_unknown_argument_is_one_error_of_every_door_and_names_the_nearest(
     service: Service, client: httpx2.Client, asked: dict[str, Any], says: str
 ) -> None:
-    answers = [
-        lambda: by_http(client, asked),
-        lambda: by_mcp(service, asked),
-    ]
+    answers = [lambda: by_http(client, asked), lambda: by_mcp(service, asked)]
     for ask in answers:
         with pytest.raises(CrosscorpusError) as error:
             ask()

@@ -120,11 +120,7 @@ def spans(text: Text, line: str) -> bool:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "src/app.py:350",
-        "/home/ann/app/src/app.py:350:5",
-        "file:///home/ann/app/src/app.py#L350C2",
-    ],
+    ["src/app.py:350", "/home/ann/app/src/app.py:350:5", "file:///home/ann/app/src/app.py#L350C2"],
 )
 def test_a_path_with_a_line_gives_the_passage_with_that_line(two: Service, name: str) -> None:
     found = tools.fetch(two, name)

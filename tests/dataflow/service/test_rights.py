@@ -273,10 +273,7 @@ def test_every_door_gives_what_a_collection_of_the_visible_documents_gives(
 ) -> None:
     """One of 25 of CROSSCORPUS_TEST_EXAMPLES is run: 2500 make a long proof, by hand."""
     Collection.dsn, Collection.folder = server_dsn, tmp_path
-    how = settings(
-        max_examples=max(1, settings.default.max_examples // 25),
-        stateful_step_count=3,
-    )
+    how = settings(max_examples=max(1, settings.default.max_examples // 25), stateful_step_count=3)
     run_state_machine_as_test(Collection, settings=how)
 
 

@@ -116,10 +116,7 @@ def test_a_body_that_is_no_request_is_refused(client: httpx2.Client) -> None:
 
 @pytest.mark.parametrize(
     ("on_corpus_error", "status", "says"),
-    [
-        ("raise", 504, (" 0.5 s",)),
-        ("skip", 503, ("every search failed", "wiki chunks")),
-    ],
+    [("raise", 504, (" 0.5 s",)), ("skip", 503, ("every search failed", "wiki chunks"))],
 )
 def test_a_search_past_its_deadline_is_no_fault_of_the_request(
     slow: Callable[[str], AbstractContextManager[Service]],

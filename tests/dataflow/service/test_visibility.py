@@ -18,10 +18,7 @@ from operators.postgres.store import drop_collection, open_store
 from operators.postgres.write.ingestion_runs import begin_run, end_run
 
 NAME = "filtered"
-FILTERS = {
-    "repos": {"repos": ["org/shown"]},
-    "path_prefix": {"path_prefix": "shown/"},
-}
+FILTERS = {"repos": {"repos": ["org/shown"]}, "path_prefix": {"path_prefix": "shown/"}}
 
 
 def documents(kind: str) -> list[dict[str, Any]]:

@@ -160,9 +160,7 @@ def test_the_oldest_connection_without_a_question_makes_room(serving: Callable[.
             one.close()
 
 
-def test_a_thousand_connections_of_one_address_keep_nobody_out(
-    serving: Callable[..., Any],
-) -> None:
+def test_a_thousand_connections_of_one_address_keep_nobody_out(serving: Callable[..., Any]) -> None:
     with serving(still_s=30) as place:
         idle = [socket.create_connection(place) for _ in range(1_000)]
         for one in idle[900:]:

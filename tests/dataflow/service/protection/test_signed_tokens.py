@@ -78,9 +78,7 @@ def claiming(tmp_path: Path, name: str) -> SignedTokens:
 
 
 @pytest.mark.parametrize(
-    "claims",
-    [{"groups": [5]}, {"_claim_names": {"groups": "src1"}}, {"hasgroups": True}],
-    ids=str,
+    "claims", [{"groups": [5]}, {"_claim_names": {"groups": "src1"}}, {"hasgroups": True}], ids=str
 )
 def test_groups_that_cannot_be_read_are_a_line_for_the_caller_and_in_the_log(
     known: SignedTokens, claims: dict[str, Any], caplog: pytest.LogCaptureFixture

@@ -125,10 +125,7 @@ def test_a_token_ends_with_its_day_and_with_its_line(service: Service, tokens: A
     known.path.write_text(token_line(held["bob"], ["bob"]))
     assert [
         r.status_code for r in asked(service, known, [bearer(held[n]) for n in ("ann", "bob")])
-    ] == [
-        401,
-        200,
-    ]
+    ] == [401, 200]
     known.path.write_text("no: list")
     assert asked(service, known, [bearer(held["bob"])])[0].status_code == 401
 
