@@ -24,7 +24,7 @@ def set_rights(store: Store, text: str) -> int:
     source sets their rights stay unchanged.
 
     Returns:
-        The number of documents that others see now, or parts of them.
+        The number of documents whose readers have changed, of the whole or of parts.
 
     Raises:
         CrosscorpusError: the rules can't be read; nothing has changed.

@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
@@ -438,8 +438,10 @@ def _ask(service: Service, query: str, **options: Any) -> Answer:
 
 def _steps(explained: pl.DataFrame) -> list[models.Step]:
     return [
-        models.Step(factor=factor, meaning=meaning, formula=formula, score=round(after, 6))
-        for factor, _, after, formula, meaning in map(astuple, waterfall(explained))
+        models.Step(
+            factor=one.factor, meaning=one.meaning, formula=one.formula, score=round(one.after, 6)
+        )
+        for one in waterfall(explained)
     ]
 
 

@@ -52,9 +52,9 @@ def classify(store: Store, decide: Decide, was_open: bool, opened: bool) -> set[
     """Give each document the class from ``decide``, except those whose source sets the rights.
 
     Returns:
-        The keys of documents that others see now; everyone saw unmarked ones if ``was_open``.
+        The keys of documents whose readers have changed; all saw unmarked ones if ``was_open``.
     """
-    others, everyone = set[str](), access_class([EVERYONE])
+    moved, everyone = set[str](), access_class([EVERYONE])
     changed: dict[str, dict[str, tuple[int, str | None]]] = {}
     classes: dict[int, Sequence[str]] = {}
     after = "00000000-0000-0000-0000-000000000000"
@@ -72,7 +72,7 @@ def classify(store: Store, decide: Decide, was_open: bool, opened: bool) -> set[
             if (now, rule) != (access, by):
                 changed.setdefault(corpus, {})[key] = (now, rule)
             if (access or was_open * everyone) != (now or opened * everyone):
-                others.add(key)
+                moved.add(key)
         after = rows[-1][0]
     if classes:
         keep_classes(store, classes)
@@ -80,7 +80,7 @@ def classify(store: Store, decide: Decide, was_open: bool, opened: bool) -> set[
         store.run(partial(move_documents, corpus=corpus, places=of))
     store.forget_info()
     store.cache.callers.clear()
-    return others
+    return moved
 
 
 def allow_source(
