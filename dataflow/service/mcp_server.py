@@ -51,7 +51,7 @@ def mcp_server(
     tools = [made(served(tool, use, seconds, sent)) for tool in TOOLS]
     described = set[str]()
     for tool in tools:
-        tool.parameters = brief(tool.parameters) | {"additionalProperties": False}
+        tool.parameters = brief(tool.parameters)
         for name, one in tool.parameters["properties"].items():
             if name in described:  # each says the same in every tool
                 one.pop("description", None)

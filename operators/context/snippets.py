@@ -17,6 +17,7 @@ BRIEFEST, FEWEST_LINES = 160, 3
 SHORTEST_TOLD = 8
 """Characters of a first line that a label repeats; shorter ones are code."""
 
+_LETTER = re.compile(r"[^\W\d_]")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`*(\[])")
 
 
@@ -31,8 +32,9 @@ def snippet(text: str, asked: str, *, brief: bool = False) -> Snippet:
     """The lines of ``text`` that have most of the words of ``asked``; of ties the first.
 
     Blank lines and the common indentation are removed. If text follows, the snippet ends in an
-    ellipsis. A line or sentence is shown whole, unless it alone is too long. A brief snippet ends
-    with the last word that it is shown for; a heading alone says nothing.
+    ellipsis. A line or sentence is shown whole, unless it alone is too long. It does not begin with
+    a line without letters: a rule, the head of a hunk. A brief snippet ends with the last word that
+    it is shown for; a heading alone says nothing.
 
     >>> snippet("#\\n" * 10 + "  def flush():\\n    go()\\n", "flush")
     Snippet(text='def flush():\\n  go()', line=10)
@@ -54,10 +56,11 @@ def snippet(text: str, asked: str, *, brief: bool = False) -> Snippet:
             last += 1
         return last
 
-    begins = range(len(parts)) if words and end(0) < len(parts) else range(1)
+    told = [n for n, (_, part) in enumerate(parts) if _LETTER.search(part)] or [0]
+    begins = told if words and end(told[0]) < len(parts) else told[:1]
     best = max(begins, key=lambda n: (len(set().union(*has[n : end(n)])), bool(has[n]), -n))
     last = end(best)
-    least = best + (2 if parts[best][1].startswith("#") else 1)
+    least = best + (2 if parts[best][1].startswith(("#", "=")) else 1)
     while brief and last > least and has[last - 1] <= set().union(*has[best : last - 1]):
         last -= 1
     shown, line = "", parts[best][0]

@@ -38,10 +38,9 @@ def test_nine_read_only_tools_take_few_tokens(service: Service, minilm: Any) -> 
     assert all(one.output_schema for one in listed)
     told = [f"{one.name} {one.description} {json.dumps(one.input_schema)}" for one in listed]
     # of JSON, word-pieces are half as many again as the tokens of a model that reads it
-    assert sum(minilm.count_tokens(told)) < 1.5 * 1_500
+    assert sum(minilm.count_tokens(told)) < 1.5 * 1_400
     assert "only `query` required" not in told
     assert listed[0].input_schema["required"] == ["query"]
-    assert not any(one.input_schema["additionalProperties"] for one in listed)
 
 
 def test_the_text_of_an_answer_is_its_structure(service: Service) -> None:

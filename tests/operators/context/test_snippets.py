@@ -25,6 +25,14 @@ def test_without_a_word_of_the_question_the_beginning_is_shown() -> None:
     assert line == 0
 
 
+def test_a_rule_or_the_head_of_a_hunk_is_not_what_is_shown() -> None:
+    rule = "/" + 60 * "*" + "\n"
+    assert snippet(rule + " * Copyright " + 90 * "word ", "elephants", brief=True).line == 1
+    assert snippet("@@ -8,17 @@\n+def flush():\n+    go()", "flush", brief=True).line == 1
+    heading = "===Cache===\nFlushed once.\n" + 40 * "more words\n"
+    assert snippet(heading, "cache", brief=True).text == "===Cache===\nFlushed once.…"
+
+
 @given(st.text(alphabet="ab \n\t", max_size=500), st.sampled_from(["a", "", "b a"]))
 def test_a_snippet_is_never_too_long_and_has_text_where_the_passage_has(
     passage: str, asked: str
