@@ -169,10 +169,10 @@ CORPORA = pl.Schema(
         "corpus": pl.String(),  # its name in the configuration
         "label": pl.String(),  # template of source_label
         "link": pl.String(),  # template of source_url
-        "many_repos": pl.Boolean(),  # its labels name the repository
         "space": pl.String(),  # its vector space; null: that of the driver's own model
         "search_depth": pl.Int64(),  # the length at which its lists are cut
         "vector_weight": pl.Float64(),  # of its vector list in the merge; the rest is the text's
+        "linked_files": pl.Int64(),  # files that no search found, but hits link to
     }
 )
 """What differs between the corpora, one row each, by name."""
@@ -184,7 +184,6 @@ _IN_CORPUS = {"query_id": pl.UInt32(), "corpus": pl.String(), "chunk_id": pl.Int
 VECTOR_HITS = pl.Schema({**_IN_CORPUS, "rank": pl.UInt32(), "distance": pl.Float64()})
 TEXT_HITS = pl.Schema({**_IN_CORPUS, "rank": pl.UInt32(), "score": pl.Float64()})
 
-LINKED_LISTS = pl.Schema({k: v for k, v in VECTOR_HITS.items() if k not in ("corpus", "rank")})
 LINKED_HITS = pl.Schema({**_IN_CORPUS, "distance": pl.Float64()})
 """Hits that links led to; they are in neither list, so that they have no rank."""
 

@@ -10,7 +10,7 @@ import importlib
 import inspect
 import typing
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -70,6 +70,8 @@ class Layer:
     nodes: frozenset[str]
     variants: dict[str, tuple[str, ...]]
     parameters: dict[str, Parameter]
+    # those of a node with a row for each corpus: a corpus may have its own values
+    of_corpora: dict[str, Parameter] = field(default_factory=dict)
     # nodes that always have a variant without a name, so that a configuration need not choose
     plain: frozenset[str] = frozenset()
     # for each node the function that computes it, or one of them
@@ -116,16 +118,22 @@ def _retrieval_catalog(own: Modules, inside: Modules) -> Catalog:
     shipped = tuple(importlib.import_module(name) for name in MODULES)
     corpus = tuple(importlib.import_module(name) for name in CORPUS_MODULES)
     if not own and not inside:
-        return Catalog(read_layer(*shipped), read_layer(*corpus), shipped)
+        return Catalog(*_layers(shipped, corpus), shipped)
     ours = _retrieval_catalog((), ())
     check_functions(own, ours.top.functions, ours.top.variants)
     check_functions(inside, ours.corpus.functions, ours.corpus.variants)
     try:
-        top, each = read_layer(*shipped, *own), read_layer(*corpus, *inside)
+        top, each = _layers((*shipped, *own), (*corpus, *inside))
     except ValueError as error:
         raise ConfigError(f"modules: {error}") from None
     names = {one.__name__: origin(one) for one in (*own, *inside)}
     return Catalog(top, each, (*shipped, *own), names, inside, own_rules(own))
+
+
+def _layers(around: Modules, inside: Modules) -> tuple[Layer, Layer]:
+    """The stages around the corpora, and those of every corpus with what a corpus may set."""
+    top, each = read_layer(*around), read_layer(*inside)
+    return top, replace(each, parameters=each.parameters | top.of_corpora)
 
 
 def read_layer(*modules: ModuleType) -> Layer:
@@ -136,14 +144,16 @@ def read_layer(*modules: ModuleType) -> Layer:
     """
     variants: dict[str, list[str]] = {}
     parameters: dict[str, Parameter] = {}
+    of_corpora: dict[str, Parameter] = {}
     functions = [pair for module in modules for pair in find_functions(module)]
     nodes = frozenset(name.partition("__")[0] for name, _ in functions)
     for name, function in functions:
         node, variant = variant_of(function, name)
         if variant and f"{node}_variant" in config_keys(function):
             variants.setdefault(node, []).append(variant)
+        rows = any(schema is frames.CORPORA for _, schema in _frames(name, function))
         for parameter in _parameters(function, nodes):
-            known = parameters.setdefault(parameter.name, parameter)
+            known = (of_corpora if rows else parameters).setdefault(parameter.name, parameter)
             if known.default != parameter.default:
                 raise ValueError(
                     f"parameter {parameter.name!r} has the default {parameter.default!r} in {name} "
@@ -153,6 +163,7 @@ def read_layer(*modules: ModuleType) -> Layer:
         nodes,
         {node: tuple(sorted(of)) for node, of in sorted(variants.items())},
         parameters,
+        of_corpora,
         frozenset(name for name, _ in functions if "__" not in name),
         {name.partition("__")[0]: function for name, function in functions},
         {name: schema for pair in functions for name, schema in _frames(*pair)},

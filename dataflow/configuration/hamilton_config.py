@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dataflow.configuration.catalog import Layer
+from dataflow.configuration.catalog import Parameter
 from dataflow.configuration.config_model import Config
 from dataflow.configuration.own_modules import shown_name
 
@@ -12,26 +12,32 @@ def hamilton_config(config: Config) -> dict[str, Any]:
     """The Hamilton config of the retrieval graph.
 
     Returns:
-        ``<stage>_variant`` for every stage around the corpora, every parameter by its name,
-        ``source_weights`` (corpus -> trigger -> weight), ``triggers``, ``languages``,
-        ``embedding``, ``reranker_model`` and ``corpora``: for each corpus, by name, the ``config``
-        (``<stage>_variant``) and the ``inputs`` (every parameter, ``corpus``, ``label``, ``link``,
-        ``filters`` and ``deadline_s``) of its sub-graph. Corpora are in alphabetical order, so that
-        the order in a file changes no result. For the provenance: ``chosen_variants``,
-        ``top_parameters`` (names) and ``own_modules`` (their version or hash by name).
+        ``<stage>_variant`` for every stage, every parameter by its name, ``source_weights``
+        (corpus -> trigger -> weight), ``triggers``, ``languages``, ``embedding``,
+        ``reranker_model`` and ``corpora``: for each corpus, by name, the ``config``
+        (``<stage>_variant``, where it has its own) and the ``inputs``: ``corpus``, ``label``,
+        ``link``, ``filters``, ``deadline_s``, the parameters that the corpus sets and those of own
+        nodes that every corpus has. Corpora are in alphabetical order, so that the order in a file
+        changes no result. For the provenance: ``chosen_variants``, ``top_parameters`` (names) and
+        ``own_modules`` (their version or hash by name).
     """
     catalog, defaults = config.catalog, config.corpus_defaults
-    parameters = _filled(catalog.top, config.parameters)
+    top, chosen = catalog.top, {**defaults.variants, **config.variants}
+    parameters = _filled(top.parameters, config.parameters)
+    parameters |= _filled(top.of_corpora, defaults.parameters)
     entries = dict(sorted(config.corpora.items()))
     corpora = {}
     for name, own in entries.items():
         variants = {**defaults.variants, **own.variants}
-        inputs = _filled(catalog.corpus, {**defaults.parameters, **own.parameters})
+        variants = {n: of for n, of in variants.items() if n in {**own.variants, **top.variants}}
+        known = {
+            n: parameter
+            for n, parameter in catalog.corpus.parameters.items()
+            if n in own.parameters or n not in top.of_corpora
+        }
+        inputs = _filled(known, {**defaults.parameters, **own.parameters})
         corpora[name] = {
-            "config": {
-                "merged_variant": config.variants.get("merged"),
-                **{f"{node}_variant": variant for node, variant in sorted(variants.items())},
-            },
+            "config": {f"{node}_variant": variant for node, variant in sorted(variants.items())},
             "inputs": {
                 **inputs,
                 "corpus": name,
@@ -43,9 +49,9 @@ def hamilton_config(config: Config) -> dict[str, Any]:
         }
     return {
         "hamilton.enable_power_user_mode": True,
-        **{f"{node}_variant": variant for node, variant in sorted(config.variants.items())},
+        **{f"{node}_variant": variant for node, variant in sorted(chosen.items())},
         **parameters,
-        "chosen_variants": dict(sorted(config.variants.items())),
+        "chosen_variants": dict(sorted(chosen.items())),
         "languages": dict(config.languages),
         "top_parameters": [*parameters, "languages"],
         "corpus_modules": catalog.inside,
@@ -60,16 +66,22 @@ def hamilton_config(config: Config) -> dict[str, Any]:
     }
 
 
+def in_corpus(built: Mapping[str, Any], corpus: str, parameter: str) -> Any:
+    """The value of a parameter in a corpus of a :func:`hamilton_config`: its own or that of all."""
+    return built["corpora"][corpus]["inputs"].get(parameter, built[parameter])
+
+
 def corpora_with(config: Config, stage: str, variant: str) -> list[str]:
     """The corpora that run ``variant`` in ``stage``, sorted."""
-    corpora = hamilton_config(config)["corpora"]
-    return [n for n, own in corpora.items() if own["config"].get(f"{stage}_variant") == variant]
+    usual = config.corpus_defaults.variants.get(stage)
+    corpora = sorted(config.corpora.items())
+    return [name for name, own in corpora if own.variants.get(stage, usual) == variant]
 
 
-def _filled(layer: Layer, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Every parameter of ``layer`` with its given value or its default, floats as floats."""
+def _filled(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Every parameter with its given value or its default, floats as floats."""
     filled = {}
-    for name, parameter in sorted(layer.parameters.items()):
+    for name, parameter in sorted(parameters.items()):
         value = values.get(name, parameter.default)
         is_float = parameter.annotation in (float, float | None)
         filled[name] = float(value) if is_float and type(value) is int else value

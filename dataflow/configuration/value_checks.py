@@ -19,12 +19,12 @@ _Share = Annotated[_Finite, Field(ge=0, le=1)]
 _Threshold = Annotated[_Finite, Field(gt=0, le=1)]
 
 _BOUNDED = {
-    NotNegative: "context_budget context_depth exact_scan_max_rows full_weight_terms "
+    NotNegative: "context_budget context_depth full_weight_terms "
     "grown_characters grown_passages joined_passages lexical_margin linked_files more_passages "
     "most_linked passage_characters recency_boost recency_days rerank_depth search_depth "
     "strong_from top_k weak_below",
     _Positive: "rrf_k",
-    _AtLeastOne: "candidate_cap ef_search max_query_characters",
+    _AtLeastOne: "max_query_characters",
     _Share: "context_floor missing_score_fraction vector_weight weak_context_floor",
     _Threshold: "cosine_threshold jaccard_threshold",
 }

@@ -15,9 +15,6 @@ from dataflow.execution.plan import node_tags
 from dataflow.visualization.graph_diff import Diff, compare
 from dataflow.visualization.graph_model import Description, describe
 
-CORPUS_IDENTITY = frozenset({"label", "link", "linked_files"})
-"""Parameters with a value per corpus; corpora that differ only in them count as alike."""
-
 RESULTS = frozenset({"results", "context_window", "citations", "evidence_level", "notes"})
 """The nodes of an answer. Shipped nodes that none of them reads are unused in a variant."""
 
@@ -33,7 +30,7 @@ def describe_config(config: Config) -> Description:
     """
     graph = build_graph(config).graph
     structure = {*STRUCTURE, *(name for name in graph.config if name.endswith("_variant"))}
-    return describe(graph, structure=structure, identity=CORPUS_IDENTITY, results=_is_result)
+    return describe(graph, structure=structure, results=_is_result)
 
 
 def _is_result(final: Node) -> bool:

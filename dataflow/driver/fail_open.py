@@ -11,7 +11,7 @@ from operators import frames
 from operators.context.search_outcomes import outcome, unsuccessful
 from operators.postgres.search.timed_search import Searched
 
-_LISTS = (frames.VECTOR_LISTS, frames.TEXT_LISTS, frames.LINKED_LISTS)
+_LISTS = (frames.VECTOR_LISTS, frames.TEXT_LISTS)
 """The frames of the searches, whose outcomes say what happened."""
 
 _CHANNELS = (
@@ -82,13 +82,12 @@ def not_searched(
 
     Returns:
         Values by node: searches without a hit whose outcome is ``overridden``, and no rows for the
-        stages before an overridden one; chunks are read only if a stage compares them. Where the
-        vector search's result is given, links add nothing to it, unless ``linked_hits`` is asked
-        for.
+        stages before an overridden one; chunks are read only if a stage compares them. Where a
+        vector search's result is given, links add nothing, unless ``linked_hits`` is asked for.
     """
 
     def given_of(*schemas: pl.Schema) -> list[str]:
-        return [name for name in given if frames_of.get(name) in schemas]
+        return [name for name in given if frames_of.get(name.rpartition(".")[2]) in schemas]
 
     instead: dict[str, Any] = {}
     scored = given_of(*_SCORED)
@@ -96,14 +95,12 @@ def not_searched(
         if (scored or given_of(hits)) and f"{channel}_hits" not in wanted:
             for name in (f"{corpus}.{channel}_search" for corpus in corpora):
                 instead[name] = searched(name, frames.empty(lists))
-    unlinked = scored or given_of(frames.VECTOR_HITS, frames.LINKED_HITS)
-    for corpus in corpora if "linked_hits" not in wanted else ():
-        if unlinked or f"{corpus}.vector_search" in given:
-            instead[f"{corpus}.linked_search"] = Searched(frames.empty(frames.LINKED_LISTS))
+    if given_of(frames.VECTOR_LISTS, frames.VECTOR_HITS, frames.LINKED_HITS) or scored:
+        instead["linked_outcome"] = frames.empty(frames.OUTCOMES)
+        if "linked_hits" not in wanted:
+            instead["linked_hits"] = frames.empty(frames.LINKED_HITS)
     if given_of(frames.READ_CHUNKS, frames.UNIFIED):
         instead["chunks_outcome"] = frames.empty(frames.OUTCOMES)
-    if scored or given_of(frames.VECTOR_HITS):
-        instead["linked_hits"] = frames.empty(frames.LINKED_HITS)
     if scored:
         key = ("query_id", "corpus", "chunk_id")
         ids = pl.concat(given[name].select(key) for name in scored).unique(maintain_order=True)

@@ -31,7 +31,7 @@ REPORTS = ("provenance", "explain_targets", "dispositions", "explain")
 FRAMES = {"explain_targets": EXPLAIN_TARGETS, "dispositions": DISPOSITIONS, "explain": EXPLAIN}
 
 _PROVENANCE_NODES = ("queries", "outcomes", "version_scope", "citations", "context_window")
-_EXPLAINED = ("queries", "outcomes", "scoped_queries", "citations")
+_EXPLAINED = ("queries", "outcomes", "scoped_queries", "citations", "corpus_settings")
 
 
 @dataclass(frozen=True)
@@ -221,6 +221,7 @@ def explanation(
         targets: overrides the chunks that the inputs name.
     """
     corpora, parameters = graph.config["corpora"], how["parameters"]
+    depths = values["corpus_settings"]["corpus", "search_depth"]
     corpus_lists = {name: values[name] for name in lists.corpus_lists}
     if targets is None:
         targets = find_targets(
@@ -247,7 +248,7 @@ def explanation(
         explain_targets=targets,
     )
     limits = dispositions.Limits(
-        search_depths={name: one["search_depth"] for name, one in parameters["corpora"].items()},
+        search_depths=dict(depths.iter_rows()),
         top_k=parameters["top_k"],
         context_depth=parameters["context_depth"],
         budget=parameters["context_budget"],

@@ -186,7 +186,7 @@ class RetrievalDriver(AnswerMethods):
                 ``repos``, ``path_prefix``, ``language``, ``state``, ``as_of``, ``only_corpora``,
                 ``versions`` (a version, several, or ``newest`` or ``all``), ``now``;
                 ``principals``, the caller's user and group names (:meth:`seen_by`); any
-                parameter by its name (``top_k``, ``wiki.search_depth``), for this run only; and
+                parameter by its name (``top_k``, ``search_depth``), for this run only; and
                 ``timings``, a dict that receives the milliseconds each node took.
             overrides: values that replace nodes. ``queries`` takes a batch: a frame with at
                 least ``query_id`` and ``text``.
@@ -365,6 +365,12 @@ class RetrievalDriver(AnswerMethods):
             # an explicit request beats the versions in the query's text; the configuration does not
             run_inputs.setdefault("versions", run_inputs["version_policy"])
         for name in self._parameters & run_inputs.keys():
+            own = [of for of, one in self.config.corpora.items() if name in one.parameters]
+            if own and name in self._catalog.top.of_corpora:
+                raise GraphError(
+                    f"{name!r}: {own[0]} has its own, so that a run cannot set it for all corpora;"
+                    " override 'corpus_settings', or change the configuration"
+                )
             instead[name] = run_inputs.pop(name)
         several = [final_vars] if isinstance(final_vars, str) else final_vars
         wanted = [one.name if isinstance(one, HamiltonNode) else one for one in several]
@@ -433,15 +439,12 @@ class RetrievalDriver(AnswerMethods):
         """Timeout in seconds of a node that reads the store, times the queries. None: no limit."""
         if node_tags(node).get("io") != "postgres":
             return None
-        values = {name.rpartition(".")[2]: value for name, value in arguments.items()}
-        request = values.get("search_request")
-        if isinstance(request, SearchRequest):
-            return request.timeout_s
-        if isinstance(request, dict):
-            limits = [one.timeout_s for one in request.values()]
-            return None if None in limits else max(limits)
+        requests = [value for value in arguments.values() if isinstance(value, SearchRequest)]
+        if requests:
+            limits = [one.timeout_s for one in requests]
+            return None if None in limits else max(filter(None, limits))
         seconds = self.config.deadline_of(node.name.partition(".")[0])
-        queries = values.get("scoped_queries", values.get("queries"))
+        queries = arguments.get("scoped_queries", arguments.get("queries"))
         batch = queries.height if isinstance(queries, pl.DataFrame) else 1
         return None if seconds is None else seconds * max(batch, 1)
 
@@ -473,7 +476,7 @@ class RetrievalDriver(AnswerMethods):
 
 
 def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
-    """The parameters that a single run may change: ``top_k``, ``wiki.search_depth``."""
+    """The parameters that a single run may change: ``top_k``, ``search_depth``."""
     corpus_parameters = {
         f"{corpus}.{name}"
         for corpus, options in graph.config["corpora"].items()

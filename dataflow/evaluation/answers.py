@@ -13,7 +13,6 @@ from typing import Any
 import polars as pl
 
 from dataflow.configuration.config_model import Config
-from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from operators.embedding.protocol import Embedder
 from operators.embedding.query_vectors import with_vectors
@@ -115,16 +114,18 @@ def run_queries(
     documents = partial(_documents, driver, judged=judged, unit=how.unit)
     counts = how.holdings.chunks if how.unit == "passage" else how.holdings.documents
     sizes = {c: n for c, n in counts.items() if c in driver.config.corpora}
+    settings = driver.execute(["corpus_settings"])["corpus_settings"]
     parts = [pl.DataFrame(schema=DOCUMENTS)]
     for batch in questions(queries).iter_slices(how.batch_size):
         known = overrides_of(driver, batch, query_embeddings)
         head, seen = documents(known, how.inputs)
-        for search_depth in _greater_depths(driver.config, how.holdings, how.depth):
+        for search_depth in _greater_depths(settings, how.holdings, how.depth):
             short = shallow(head, batch, sizes, how.depth)
             if short.is_empty():
                 break
             known = overrides_of(driver, short, query_embeddings)
-            known |= {f"{corpus}.search_depth": search_depth for corpus in driver.config.corpora}
+            depth = pl.lit(search_depth, pl.Int64)
+            known["corpus_settings"] = settings.with_columns(search_depth=depth)
             if "rerank_depth" in driver.graph.nodes:
                 known["rerank_depth"] = 0  # the head is reranked already
             tail, more = documents(known, how.inputs)
@@ -149,13 +150,12 @@ def as_run(documents: pl.DataFrame, queries: pl.DataFrame, name: str) -> pl.Data
     return numbered(named.select("doc_id", "corpus", query_id="name"), name)
 
 
-def _greater_depths(config: Config, holdings: Holdings, depth: int) -> Iterator[int]:
-    """Search depths, each greater than the last, up to every chunk of a corpus."""
+def _greater_depths(settings: pl.DataFrame, holdings: Holdings, depth: int) -> Iterator[int]:
+    """Search depths, each greater than the last, up to every chunk of a corpus (``CORPORA``)."""
     if not depth:
         return
-    corpora = hamilton_config(config)["corpora"]
-    usual = max(options["inputs"]["search_depth"] for options in corpora.values())
-    most = max((holdings.chunks.get(name, 0) for name in corpora), default=0)
+    usual = max(settings["search_depth"])
+    most = max((holdings.chunks.get(name, 0) for name in settings["corpus"]), default=0)
     search_depth = DEEPER * max(usual, depth)
     while search_depth < most:
         yield search_depth

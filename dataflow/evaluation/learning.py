@@ -16,7 +16,7 @@ import polars as pl
 import yaml
 
 from dataflow.configuration.config_model import Config
-from dataflow.configuration.hamilton_config import hamilton_config
+from dataflow.configuration.hamilton_config import hamilton_config, in_corpus
 from dataflow.driver.retrieval_driver import build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
@@ -136,7 +136,7 @@ def base_parameters(config: Config, found: Candidates) -> weight_fitting.Paramet
     settings = hamilton_config(config)
     base = {name: float(settings[name]) for name in _SHARED}
     base |= {
-        f"vector_weight.{name}": float(settings["corpora"][name]["inputs"]["vector_weight"])
+        f"vector_weight.{name}": float(in_corpus(settings, name, "vector_weight"))
         for name in found.corpora
     }
     weights: Mapping[str, Mapping[str, float]] = settings["source_weights"]
@@ -215,7 +215,6 @@ def fetched(
     ``JUDGED_QUERIES``, ``qrels`` has ``QRELS``.
     """
     chosen = hamilton_config(config)
-    settings = chosen["corpora"]
     embeddings = embed_judged_queries(judged, embedder)
     columns = ["query_id", "corpus", "document_id", "vector_rank", "text_rank", "vector_distance"]
     columns += ["chunk_id", "repo", "start_line", "end_line"]
@@ -238,7 +237,7 @@ def fetched(
     margin = chosen["lexical_margin"]
     match = match_weights(nothing, pl.concat(scales), margin=margin)["lexical_weight"]
     searched = {
-        name: CorpusSearch(depth=settings[name]["inputs"]["search_depth"], space=infos[name].space)
+        name: CorpusSearch(in_corpus(chosen, name, "search_depth"), space=infos[name].space)
         for name in corpora
     }
     ready = partial(candidates, hits, judged, grades, searched, match=match)

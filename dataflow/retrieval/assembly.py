@@ -5,7 +5,6 @@ from typing import Any
 import polars as pl
 from hamilton.function_modifiers import config, tag
 
-from dataflow.retrieval.branches import from_each_corpus
 from operators.context import packing, passage_versions, search_outcomes
 from operators.context.citations import cite
 from operators.context.templates import label_names
@@ -132,7 +131,6 @@ def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
 
 
 @tag(stage="context", frame="NOTES")
-@from_each_corpus(collections="collection")
 def incomplete_corpora(
     collections: dict[str, CollectionInfo | None],
     homes: dict[str, Home],

@@ -4,6 +4,7 @@ Hamilton resolves these decorators when it builds a graph; they are not nodes.
 """
 
 from collections.abc import Sequence
+from inspect import signature
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +17,7 @@ from hamilton.function_modifiers import (
     source,
     value,
 )
+from hamilton.graph_utils import find_functions
 from hamilton.node import Node
 
 from dataflow.retrieval import corpus as one_corpus
@@ -32,13 +34,17 @@ class _Unchanged(base.NodeDecorator):
 
 
 def _branches(corpora: dict[str, Any], corpus_modules: Sequence[ModuleType]) -> Any:
-    """One sub-graph per corpus: ``config`` selects its variants, ``inputs`` set its parameters."""
+    """One sub-graph per corpus: ``config`` selects its variants, ``inputs`` are what it reads."""
+    functions = (find_functions(module) for module in (one_corpus, *corpus_modules))
+    read = {name for each in functions for _, one in each for name in signature(one).parameters}
     return parameterized_subdag(
         one_corpus,
         *corpus_modules,
         **{
             name: {
-                "inputs": {key: value(given) for key, given in options["inputs"].items()},
+                "inputs": {
+                    key: value(given) for key, given in options["inputs"].items() if key in read
+                },
                 "config": options["config"],
             }
             for name, options in corpora.items()

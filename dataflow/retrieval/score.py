@@ -16,9 +16,11 @@ from operators.context.unified_form import unify
 from operators.dedup import within
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
 from operators.dedup.token_index import TokenIndex, index_tokens
-from operators.frames import CORPORA
+from operators.frames import CORPORA, LINKED_HITS, OUTCOMES, empty
 from operators.postgres.search.chunk_reader import chunks_of_hits, without_vector
+from operators.postgres.search.linked_search import linked_search as files_of_links
 from operators.postgres.search.timed_search import Searched, SearchRequest, lists_of, outcomes_of
+from operators.postgres.store import CollectionInfo, Home
 from operators.ranking import merge, normalization
 from operators.ranking import score_scale as scale
 from operators.ranking.lexical_weight import lexical_weights, match_weights
@@ -27,16 +29,35 @@ from operators.ranking.multi_query import fuse_texts
 
 
 @one_branch_each
-def corpus_branch(linked_search: Searched) -> Searched:
-    """The searches of one corpus, under the corpus's name."""
-    return linked_search
+def corpus_branch(search_request: SearchRequest) -> SearchRequest:
+    """What is searched in one corpus, under the corpus's name."""
+    return search_request
 
 
 @tag(stage="search", frame="CORPORA")
-@from_each_corpus(rows="corpus_row")
-def corpus_settings(rows: dict[str, Any]) -> pl.DataFrame:
-    """What differs between the corpora: labels, links, numbers."""
-    return pl.DataFrame(list(rows.values()), schema=CORPORA)
+def corpus_settings(
+    corpora: dict[str, Any],
+    homes: dict[str, Home],
+    other_embedders: dict[str, Any],
+    search_depth: int = 50,
+    vector_weight: float = 0.5,
+    linked_files: int = 0,
+) -> pl.DataFrame:
+    """What differs between the corpora: labels, links, and numbers, of all or of a corpus's own."""
+    of_all = {"search_depth": search_depth, "vector_weight": vector_weight}
+    of_all |= {"linked_files": linked_files}
+    rows = [{**of_all, **options["inputs"]} for options in corpora.values()]
+    spaces = [homes[corpus].store.space for corpus in corpora]
+    others = [space if space in other_embedders else None for space in spaces]
+    given = {name: [row[name] for row in rows] for name in CORPORA if name != "space"}
+    return pl.DataFrame({**given, "space": others}, CORPORA)
+
+
+@tag(stage="search")
+@from_each_corpus(found="collection")
+def collections(found: dict[str, CollectionInfo | None]) -> dict[str, CollectionInfo | None]:
+    """The contents of the collection of each corpus."""
+    return found
 
 
 @tag(stage="search")
@@ -50,13 +71,6 @@ def vector_searches(searched: dict[str, Searched]) -> dict[str, Searched]:
 @from_each_corpus(searched="text_search")
 def text_searches(searched: dict[str, Searched]) -> dict[str, Searched]:
     """The keyword search of each corpus."""
-    return searched
-
-
-@tag(stage="search")
-@from_each_corpus(searched="linked_search")
-def linked_searches(searched: dict[str, Searched]) -> dict[str, Searched]:
-    """The search of linked files of each corpus."""
     return searched
 
 
@@ -90,10 +104,38 @@ def link_sources(
     return best_found([vector_hits, text_hits], most=most_linked)
 
 
-@tag(stage="search", frame="LINKED_HITS")
-def linked_hits(linked_searches: dict[str, Searched]) -> pl.DataFrame:
-    """The hits of all corpora that only links led to."""
-    return lists_of(linked_searches)
+@tag(stage="search", io="postgres", fail_open="empty", frame=["LINKED_HITS", "OUTCOMES"])
+@config.when_not_in(merged_variant=["text_only", "vector_only"])
+@extract_fields({"linked_hits": pl.DataFrame, "linked_outcome": pl.DataFrame})
+@from_each_corpus(requests="search_request")
+def linked_search(
+    requests: dict[str, SearchRequest],
+    query_embeddings: pl.DataFrame,
+    other_embeddings: dict[str, pl.DataFrame],
+    link_sources: pl.DataFrame,
+    vector_hits: pl.DataFrame,
+    text_hits: pl.DataFrame,
+    homes: dict[str, Home],
+    on_corpus_error: str,
+) -> dict[str, pl.DataFrame]:
+    """The nearest chunks of files that no search found, but hits link to: where it is on."""
+    hits, failed = files_of_links(
+        requests,
+        {**other_embeddings, "": query_embeddings},
+        link_sources,
+        [vector_hits, text_hits],
+        homes,
+        skip_failures=on_corpus_error == "skip",
+    )
+    return {"linked_hits": hits, "linked_outcome": failed}
+
+
+@tag(stage="search", frame=["LINKED_HITS", "OUTCOMES"])
+@config.when_in(merged_variant=["text_only", "vector_only"])
+@extract_fields({"linked_hits": pl.DataFrame, "linked_outcome": pl.DataFrame})
+def linked_search__unused() -> dict[str, pl.DataFrame]:
+    """No hit: the merge reads one list only."""
+    return {"linked_hits": empty(LINKED_HITS), "linked_outcome": empty(OUTCOMES)}
 
 
 @tag(stage="search", io="postgres", fail_open="empty", frame=["READ_CHUNKS", "OUTCOMES"])
@@ -116,12 +158,12 @@ def read_chunks(
 def outcomes(
     vector_searches: dict[str, Searched],
     text_searches: dict[str, Searched],
-    linked_searches: dict[str, Searched],
+    linked_outcome: pl.DataFrame,
     chunks_outcome: pl.DataFrame,
 ) -> pl.DataFrame:
     """The outcome of each search; an error if all failed."""
-    searches = outcomes_of(vector_searches, text_searches, linked_searches)
-    return collect([*searches, chunks_outcome])
+    searches = outcomes_of(vector_searches, text_searches)
+    return collect([*searches, linked_outcome, chunks_outcome])
 
 
 @tag(stage="score", frame="SCORE_SCALE")
@@ -296,10 +338,14 @@ def deduped__off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
 
 @tag(stage="score", frame="UNIFIED")
 def unified(
-    deduped: pl.DataFrame, chunks: pl.DataFrame, corpus_settings: pl.DataFrame
+    deduped: pl.DataFrame,
+    chunks: pl.DataFrame,
+    corpus_settings: pl.DataFrame,
+    collections: dict[str, CollectionInfo | None],
 ) -> pl.DataFrame:
     """The hits of all corpora with their texts, labels and links."""
-    return unify(deduped, chunks, corpus_settings)
+    many_repos = {corpus for corpus, info in collections.items() if info and info.many_repos}
+    return unify(deduped, chunks, corpus_settings, many_repos)
 
 
 def _depths(corpus_settings: pl.DataFrame) -> dict[str, int]:

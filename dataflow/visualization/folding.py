@@ -73,12 +73,8 @@ def _seen(shown: Picture, box: Box) -> tuple[str, ...]:
 
 
 def _numbers(shown: Picture, box: Box) -> dict[str, Any]:
-    """The parameters of a box, except those that identify a sub-graph."""
-    return {
-        name: value
-        for name, value in box.node.parameters.items()
-        if name not in shown.identity and value != box.node.subgraph
-    }
+    """The parameters of a box, except the name of its sub-graph."""
+    return {n: value for n, value in box.node.parameters.items() if value != box.node.subgraph}
 
 
 def _varying(shown: Picture, subgraphs: dict[str, str]) -> set[Edge]:

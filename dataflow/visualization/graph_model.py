@@ -50,15 +50,12 @@ class Description:
     nodes: dict[str, Described]  # by name, sorted
     inputs: dict[str, str]  # the type of each run-time input, sorted by name
     outputs: dict[str, str]  # sub-graph -> the node that is its result, sorted
-    # parameters that identify a sub-graph among others like it, such as a title
-    identity: frozenset[str] = frozenset()
 
 
 def describe(
     graph: FunctionGraph,
     *,
     structure: Collection[str] = (),
-    identity: Collection[str] = (),
     results: Callable[[Node], bool] = lambda final: True,
 ) -> Description:
     """Describe ``graph``: every node that some result needs.
@@ -67,7 +64,6 @@ def describe(
         graph: a built Hamilton graph.
         structure: keys of its configuration that define how it is built; no node shows them as
             its parameter.
-        identity: parameters that identify a sub-graph; see :class:`Description`.
         results: whether a final node, which no other reads, is a result.
     """
     subgraphs = {name.partition(".")[0] for name in graph.nodes if _inside(name, graph)}
@@ -87,7 +83,7 @@ def describe(
     inputs = {name: spell(graph.nodes[name].type) for name in read}
     drawn = subgraphs & {node.subgraph for node in nodes.values()}
     outputs = {one: _source(graph.nodes[one]).name for one in sorted(drawn)}
-    return Description(nodes, inputs, outputs, frozenset(identity))
+    return Description(nodes, inputs, outputs)
 
 
 def _inside(name: str, graph: FunctionGraph) -> bool:

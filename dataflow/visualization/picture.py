@@ -45,7 +45,6 @@ class Picture:
     outputs: dict[str, str]  # sub-graph -> the node that is its result
     inputs: tuple[tuple[str, str, tuple[str, ...]], ...]  # name, type, readers
     legend: dict[str, str]  # stage -> colour
-    identity: frozenset[str] = frozenset()  # as in Description
     by_stage: bool = False  # one box per stage, named by it
 
     def fill(self, box: Box) -> str:
@@ -72,7 +71,6 @@ def picture(description: Description) -> Picture:
         outputs=description.outputs,
         inputs=_read_inputs(description),
         legend=stage_colours(description),
-        identity=description.identity,
     )
 
 

@@ -1,5 +1,7 @@
 """The common form of all corpora before fusion."""
 
+from collections.abc import Collection
+
 import numpy as np
 import polars as pl
 
@@ -13,10 +15,15 @@ from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, empty, frame
 _CHUNK_COLUMNS = [name for name in UNIFIED if name in READ_CHUNKS and name != "corpus"]
 _HIT_COLUMNS = [name for name in UNIFIED if name in DEDUPED and name != "chunk_id"]
 _SOURCE = pl.Schema(SOURCE.to_schema())
-_SETTINGS = ["corpus", "label", "link", "many_repos"]
+_SETTINGS = ["corpus", "label", "link"]
 
 
-def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) -> pl.DataFrame:
+def unify(
+    deduped: pl.DataFrame,
+    chunks: pl.DataFrame,
+    corpora: pl.DataFrame,
+    many_repos: Collection[str] = (),
+) -> pl.DataFrame:
     """``UNIFIED``: the hits of all corpora with their texts, labels and links.
 
     Args:
@@ -25,6 +32,7 @@ def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) ->
             corpora than ``corpora`` do not count.
         corpora: ``CORPORA``, with the templates of labels and links
             (:mod:`operators.context.templates`).
+        many_repos: the corpora whose labels name the repository.
 
     Returns:
         The rows of ``deduped`` in order; ``alternate_sources`` has the labels and links of the
@@ -38,7 +46,7 @@ def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) ->
     if (row < 0).any():
         there = np.flatnonzero(row >= 0)
         deduped, row = take(deduped, there), row[there]
-    labels, urls = _described(chunks, corpora)
+    labels, urls = _described(chunks, corpora, many_repos)
     described = frame_of([*(chunks[name] for name in _CHUNK_COLUMNS), urls])
     gone, owner = numbers(deduped["duplicates"])
     other = chunk_rows(chunks, deduped["corpus"].gather(owner), gone)
@@ -68,15 +76,17 @@ def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) ->
     return tell_corpora_apart(frame_of(own, UNIFIED))
 
 
-def _described(chunks: pl.DataFrame, corpora: pl.DataFrame) -> tuple[pl.Series, ...]:
+def _described(
+    chunks: pl.DataFrame, corpora: pl.DataFrame, many_repos: Collection[str]
+) -> tuple[pl.Series, ...]:
     """The label and the link of each chunk, by the settings of its corpus."""
     chunks, parts = chunks.drop("embedding"), []
     names = chunks["corpus"].to_numpy()
-    for corpus, label, link, many_repos in corpora[_SETTINGS].iter_rows():
+    for corpus, label, link in corpora[_SETTINGS].iter_rows():
         rows = np.flatnonzero(names == corpus)
         if len(rows):
             some = take(chunks, rows)
-            own = describe(some, corpus, label, link, many_repos=many_repos)
+            own = describe(some, corpus, label, link, many_repos=corpus in many_repos)
             parts.append((rows, frame_of(own)))
     back = inverse(np.concatenate([rows for rows, _ in parts]))
     return tuple(take(stacked(of for _, of in parts), back).get_columns())

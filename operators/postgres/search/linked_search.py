@@ -3,12 +3,21 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
+from time import perf_counter
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 import polars as pl
 
-from operators.frames import CHANGED_PATHS, LINKED_LISTS, QUERY_EMBEDDINGS, empty
+from operators.context.search_outcomes import unsuccessful
+from operators.frames import (
+    CHANGED_PATHS,
+    LINKED_HITS,
+    OUTCOMES,
+    QUERY_EMBEDDINGS,
+    empty,
+    stacked,
+)
 from operators.postgres.search.batches import Deadline, run, run_slices
 from operators.postgres.search.filters import in_files
 from operators.postgres.search.timed_search import SearchRequest
@@ -18,42 +27,71 @@ from operators.postgres.search.visible_chunks import search_filters
 from operators.postgres.store import Connection, Home, by_store, collection_info
 from operators.ranking.linked_files import File, changed_paths, most_voted, votes_for_files
 
+_LISTS = pl.Schema({name: of for name, of in LINKED_HITS.items() if name != "corpus"})
 _Links: TypeAlias = dict[tuple[str, int], tuple[str, str, Sequence[str]]]
 """By corpus and chunk, its document, its repository, and the paths that it links to."""
 
 
 def linked_search(
-    request: SearchRequest,
-    query_embeddings: pl.DataFrame,
+    requests: Mapping[str, SearchRequest],
+    embeddings: Mapping[str, pl.DataFrame],
     link_sources: pl.DataFrame,
     hits: Sequence[pl.DataFrame],
     homes: Mapping[str, Home],
     *,
-    files: int,
-) -> pl.DataFrame:
-    """``LINKED_LISTS``: the nearest passages of the files that hits of other corpora link to.
+    skip_failures: bool,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The nearest passages of the files that hits of other corpora link to.
 
     A commit links to the files that it changed, a passage of a pull request to its path. The
     similarity is the mean over the query's texts.
 
     Args:
-        request: the corpus of the files.
-        query_embeddings: columns ``QUERY_EMBEDDINGS``.
+        requests: by corpus, its queries and ``linked_files``: the most files of a query, 0 for
+            none; of each its nearest passage.
+        embeddings: by vector space, ``QUERY_EMBEDDINGS``; ``""`` is the driver's own.
         link_sources: ``LINK_SOURCES``, the hits of all corpora that may link to files.
         hits: what the searches of all corpora found, with the columns query_id, corpus and
-            chunk_id. The files of ``request`` that they found are left out.
+            chunk_id; no file enters that they have.
         homes: by corpus, its store, and its name there.
-        files: the most files of a query, 0 for none; of each its nearest passage.
+        skip_failures: one corpus that fails does not end the call.
+
+    Returns:
+        ``LINKED_HITS``, and ``OUTCOMES`` of the searches that failed.
 
     Raises:
-        SearchTimeout: ``request.timeout_s`` has passed.
+        SearchTimeout: a request's ``timeout_s`` has passed.
     """
+    found, failed = [empty(LINKED_HITS)], [empty(OUTCOMES)]
+    for corpus, request in requests.items():
+        if not request.linked_files or request.queries.is_empty():
+            continue
+        began = perf_counter()
+        vectors = embeddings.get(request.home.store.space or "", embeddings[""])
+        try:
+            lists = _linked_files(request, vectors, link_sources, hits, homes)
+        except Exception as error:
+            if not skip_failures:
+                raise
+            elapsed_ms = (perf_counter() - began) * 1000
+            failed.append(unsuccessful(corpus, "linked", error, elapsed_ms))
+        else:
+            found.append(lists.with_columns(corpus=pl.lit(corpus)).select(list(LINKED_HITS)))
+    return stacked(found), stacked(failed)
+
+
+def _linked_files(
+    request: SearchRequest,
+    query_embeddings: pl.DataFrame,
+    link_sources: pl.DataFrame,
+    hits: Sequence[pl.DataFrame],
+    homes: Mapping[str, Home],
+) -> pl.DataFrame:
+    """The search in the files of one corpus: ``LINKED_HITS`` without the column ``corpus``."""
     store, corpus_there = request.home
     deadline = Deadline.after(
         request.timeout_s, f"the search of linked files of {request.corpus!r}"
     )
-    if not files or request.queries.is_empty():
-        return empty(LINKED_LISTS)
     link_sources = link_sources.filter(pl.col("corpus") != request.corpus)
     links = _read_links(link_sources, homes, deadline)
     voters: dict[int, dict[tuple[str, ...], tuple[float, str, Sequence[str]]]] = {}
@@ -65,7 +103,7 @@ def linked_search(
             documents.setdefault((corpus, repo, document), (vote, repo, paths))
     info = collection_info(store)
     if not voters or corpus_there not in info.repos:
-        return empty(LINKED_LISTS)
+        return pl.DataFrame(schema=_LISTS)
     found: dict[int, set[int]] = defaultdict(set)
     for frame in hits:
         own = frame.filter(corpus=request.corpus)
@@ -82,12 +120,15 @@ def linked_search(
     read = partial(_visible_files, corpus=corpus_there)
     for query, repo, path, chunks in run_slices(store, deadline, items, read):
         visible[query][repo, path] = chunks
-    wanted = {q: most_voted(votes[q], found[q], of, most=files) for q, of in visible.items()}
+    wanted = {
+        q: most_voted(votes[q], found[q], of, most=request.linked_files)
+        for q, of in visible.items()
+    }
     means, lengths = _mean_texts(query_embeddings)
     lists = search_files(store, corpus_there, means, scopes, wanted, deadline=deadline)
     near = lists["query_id", "chunk_id", "distance"].iter_rows()
     rows = [(query, chunk, 1 - (1 - away) * lengths[query]) for query, chunk, away in near]
-    return on_scale(pl.DataFrame(rows, schema=LINKED_LISTS, orient="row"), info)
+    return on_scale(pl.DataFrame(rows, schema=_LISTS, orient="row"), info)
 
 
 def _mean_texts(query_embeddings: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, float]]:

@@ -23,6 +23,10 @@ class SearchRequest(NamedTuple):
     present: Container[str]
     """The corpora of the collection; another one is ``absent`` and is not searched."""
     timeout_s: float | None = None
+    depth: int = 50
+    """The length of a list."""
+    linked_files: int = 0
+    """The most files that enter by links."""
 
 
 class Searched(NamedTuple):
@@ -39,13 +43,12 @@ def timed_search(
     search: Callable[..., pl.DataFrame],
     request: SearchRequest,
     *vectors: Any,
-    **options: Any,
 ) -> Searched:
     """The lists that a search returns, and its outcome with its duration.
 
     Args:
         channel: ``vector`` or ``text``.
-        search: called as ``search(store, corpus, queries, *vectors, timeout_s=, **options)``.
+        search: called as ``search(store, corpus, queries, *vectors, k=, timeout_s=)``.
         request: its input.
         vectors: the queries' embeddings, for a search that takes them.
 
@@ -58,9 +61,8 @@ def timed_search(
         result = outcome(request.corpus, channel, "absent")
     elif request.queries.height:
         began = perf_counter()
-        lists = search(
-            *request.home, request.queries, *vectors, timeout_s=request.timeout_s, **options
-        )
+        how = {"k": request.depth, "timeout_s": request.timeout_s}
+        lists = search(*request.home, request.queries, *vectors, **how)
         result = searched(request.corpus, channel, lists.height, (perf_counter() - began) * 1000)
     return Searched(lists, result)
 

@@ -71,7 +71,6 @@ def search_vectors(
     *,
     k: int,
     exact_scan_max_rows: int | None = None,
-    ef_search: int | None = None,
     timeout_s: float | None = None,
 ) -> pl.DataFrame:
     """The ``k`` nearest chunks of ``corpus`` to each query text, by cosine distance.
@@ -83,8 +82,6 @@ def search_vectors(
         k: rows a list.
         exact_scan_max_rows: filtered sets of up to this many chunks get an exact scan (default:
             10,000; in a corpus of N >= 37,000 chunks, the root of 2,700 N).
-        ef_search: breadth of the index scan, at least ``k`` (default: twice ``k``, at least 100;
-            in a corpus of N > 10,000 chunks, times the root of N / 10,000).
         timeout_s: seconds for the whole batch.
 
     Returns:
@@ -114,7 +111,7 @@ def search_vectors(
         size = visible_counts(store, deadline, corpus, different, limit=exact_scan_max_rows)
         exactly = [item for item in items if size[item.filter] <= exact_scan_max_rows]
         by_index = [item for item in items if size[item.filter] > exact_scan_max_rows]
-    breadth = max(ef_search or _breadth(k, chunks), k)
+    breadth = _breadth(k, chunks)
     settings = {
         "hnsw.iterative_scan": "relaxed_order",
         "hnsw.ef_search": str(min(LARGEST_EF_SEARCH, breadth)),

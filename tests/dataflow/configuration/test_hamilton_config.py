@@ -44,8 +44,9 @@ def test_a_whole_number_becomes_a_float_where_the_parameter_is_one(small):
 
 
 def test_a_corpus_overrides_the_defaults_of_all_corpora(small):
-    corpora = hamilton_config(small())["corpora"]
-    assert corpora["code"]["config"]["merged_variant"] == "convex"
+    built = hamilton_config(small())
+    corpora = built["corpora"]
+    assert (built["merged_variant"], corpora["code"]["config"]) == ("convex", {})
     assert corpora["wiki"]["config"]["merged_variant"] == "rrf"
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from dataflow.configuration.config_model import load_config
-from dataflow.configuration.hamilton_config import hamilton_config
+from dataflow.configuration.hamilton_config import hamilton_config, in_corpus
 from dataflow.configuration.loader import ConfigError
 from dataflow.configuration.overrides import with_setting, with_settings
 from operators.errors import UnknownName
@@ -9,33 +9,32 @@ from operators.errors import UnknownName
 DEFAULT = load_config("default")
 
 
-def inputs(config, corpus):
-    return hamilton_config(config)["corpora"][corpus]["inputs"]
+def value(config, corpus, parameter):
+    return in_corpus(hamilton_config(config), corpus, parameter)
 
 
 def test_a_parameter_is_set_wherever_the_graph_has_it():
     assert hamilton_config(with_setting(DEFAULT, "rrf_k", 7))["rrf_k"] == 7
     config = with_setting(DEFAULT, "vector_weight", 0.7)
-    assert {inputs(config, corpus)["vector_weight"] for corpus in config.corpora} == {0.7}
-    assert inputs(with_setting(DEFAULT, "search_depth", 9), "wiki")["search_depth"] == 9
+    assert {value(config, corpus, "vector_weight") for corpus in config.corpora} == {0.7}
+    assert value(with_setting(DEFAULT, "search_depth", 9), "wiki", "search_depth") == 9
     assert hamilton_config(with_setting(DEFAULT, "recency_days", 9))["recency_days"] == 9
 
 
 def test_a_stage_is_set_to_a_variant():
     config = with_settings(DEFAULT, {"fused": "rrf", "merged": "rrf"})
     built = hamilton_config(config)
-    assert built["fused_variant"] == "rrf"
-    assert {c["config"]["merged_variant"] for c in built["corpora"].values()} == {"rrf"}
+    assert (built["fused_variant"], built["merged_variant"]) == ("rrf", "rrf")
 
 
 def test_a_corpus_has_its_own_until_all_are_set():
     own = with_setting(DEFAULT, "code.vector_weight", 0.1)
-    assert (inputs(own, "code")["vector_weight"], inputs(own, "wiki")["vector_weight"]) == (
+    assert (value(own, "code", "vector_weight"), value(own, "wiki", "vector_weight")) == (
         0.1,
-        inputs(DEFAULT, "wiki")["vector_weight"],
+        value(DEFAULT, "wiki", "vector_weight"),
     )
     every = with_setting(own, "vector_weight", 0.9)
-    assert {inputs(every, corpus)["vector_weight"] for corpus in every.corpora} == {0.9}
+    assert {value(every, corpus, "vector_weight") for corpus in every.corpora} == {0.9}
 
 
 @pytest.mark.parametrize(

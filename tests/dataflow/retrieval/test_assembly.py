@@ -110,7 +110,7 @@ def test_provenance_tells_how_the_answer_came_about(
     assert told["counts"]["results"] == out["results"].height
     assert told["parameters"]["top_k"] == 10
     assert told["variants"]["unique"] == "guarded"
-    assert told["variants"]["corpora"]["code"]["merged_variant"] == "convex"
+    assert told["variants"]["text_search"] == "bm25"
     assert told["model"] == "none"
     assert told["degraded"] == []
     assert told["timings"]["fused"] > 0

@@ -95,5 +95,5 @@ def test_a_hundred_corpora_are_built_without_comparing_each_node_with_each(
     config = load_config()
     many = config.with_changes({"corpora": {f"own{n}": {} for n in range(100)}})
     nodes = build_graph(many).graph.nodes
-    assert {f"own{n}.linked_search" for n in range(100)} <= nodes.keys()
+    assert {f"own{n}.text_search" for n in range(100)} <= nodes.keys()
     assert compared < 20 * len(nodes)

@@ -36,7 +36,7 @@ def test_what_one_text_of_a_question_lacks_counts_as_the_run_says(
     first, second = [(0, 0, 1, 0, 8.0), (0, 0, 2, 1, 2.0)], [(0, 1, 2, 0, 4.0), (0, 1, 3, 1, 1.0)]
     words = pl.DataFrame([*first, *second], TEXT_LISTS, orient="row")
     near = words.select(*words.columns[:4], distance=1 - pl.col("score") / 8)
-    how = {"wiki.search_depth": depth, "missing_score_fraction": fraction}
+    how = {"search_depth": depth, "missing_score_fraction": fraction}
     lists = {**world.overrides(0), "wiki.text_search": words, "wiki.vector_search": near}
     out = driver_of().execute(["text_hits", "vector_hits"], how, lists)
     one = {"corpus": "wiki", "chunk_id": 1}
@@ -103,7 +103,7 @@ def test_the_lists_of_a_search_may_be_given_as_a_frame(driver_of: Drivers, world
     out = driver_of().execute(wanted, ask, plain)
     assert out["fused"].equals(usual["fused"])
     assert set(out["outcomes"]["status"]) == {"overridden"}
-    for name in ("wiki.vector_search", "wiki.text_search", "wiki.linked_search"):
+    for name in ("wiki.vector_search", "wiki.text_search"):
         with pytest.raises(CrosscorpusError, match=f"override '{name}' lacks columns: query_id"):
             driver_of().execute(wanted, ask, {**plain, name: pl.DataFrame({"a": [1]})})
         with pytest.raises(CrosscorpusError, match=f"override '{name}': expected Searched"):

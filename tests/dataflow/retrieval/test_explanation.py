@@ -81,7 +81,7 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     overrides = {**world.overrides(*ids), "queries": make_queries(*ids, trigger=trigger)}
     overrides["languages"] = languages
     if merged in ("convex", "weighted_rrf"):
-        overrides |= {f"{corpus}.vector_weight": share for corpus in world.texts}
+        overrides["vector_weight"] = share
     if normalized == "by_list":
         overrides |= {"vector_norm": norms[0], "text_norm": norms[1]}
     else:

@@ -12,6 +12,7 @@ from ingested import git
 from lxml import html
 
 from operators import frames
+from operators.errors import CrosscorpusError
 from operators.explain.waterfall import waterfall
 from operators.report.explanation import explanation_page
 
@@ -75,24 +76,31 @@ def test_the_page_of_an_explanation_names_them_and_says_in_sentences_what_each_f
     assert ".;" not in text
 
 
-SHORT = {"query": QUESTION, "code.search_depth": 1}
-"""Its lists of code have only ``cache.py``."""
+def short(driver: Any, most: int = 10) -> dict[str, pl.DataFrame]:
+    """What overrides the numbers of code: its lists have only ``cache.py``."""
+    usual = driver.execute(["corpus_settings"])["corpus_settings"]
+    own = {"search_depth": 1, "linked_files": most}
+    code = pl.col("corpus") == "code"
+    changed = [pl.when(code).then(n).otherwise(name).alias(name) for name, n in own.items()]
+    return {"corpus_settings": usual.with_columns(changed).cast(dict(usual.schema))}
 
 
-def linked_hits(driver: Any, inputs: dict[str, Any]) -> pl.DataFrame:
+def linked_hits(driver: Any, most: int = 10, **inputs: Any) -> pl.DataFrame:
     """The hits of code that only links led to."""
-    found: pl.DataFrame = driver.execute(["linked_hits"], inputs)["linked_hits"]
+    asked = {"query": QUESTION, **inputs}
+    found: pl.DataFrame = driver.execute(["linked_hits"], asked, short(driver, most))["linked_hits"]
     return frames.check(found, frames.LINKED_HITS, "linked_hits").filter(corpus="code")
 
 
 def test_a_file_that_no_search_found_enters_by_the_commits_that_changed_it(driver: Any) -> None:
-    nodes = ["code.vector_search", "code.text_search", "code.linked_search"]
-    out = driver.execute([*nodes, "linked_hits", "results", "explain"], SHORT)
-    near, words, linked = (set(out[name].lists["chunk_id"]) for name in nodes)
+    nodes = ["code.vector_search", "code.text_search"]
+    wanted = [*nodes, "linked_hits", "results", "explain"]
+    out = driver.execute(wanted, {"query": QUESTION}, short(driver))
+    near, words = (set(out[name].lists["chunk_id"]) for name in nodes)
+    linked = set(out["linked_hits"].filter(corpus="code")["chunk_id"])
     results = dict(out["results"]["chunk_id", "path"].iter_rows())
     assert {results[n] for n in near | words} == {"cache.py"}
     assert {results[n] for n in linked} == {"turns.py", "waits.py"}
-    assert set(out["linked_hits"].filter(corpus="code")["chunk_id"]) == linked
     (turns,) = (n for n in linked if results[n] == "turns.py")
     score, said = gain_of(out["explain"].filter(chunk_id=turns))
     assert score > 0
@@ -101,22 +109,22 @@ def test_a_file_that_no_search_found_enters_by_the_commits_that_changed_it(drive
 
 
 def test_what_the_question_may_not_see_does_not_enter(driver: Any) -> None:
-    narrow = {**SHORT, "path_prefix": "ca"}
-    assert linked_hits(driver, narrow).is_empty()
-    others = {**SHORT, "only_corpora": ["code"]}
-    assert linked_hits(driver, others).is_empty()
+    assert linked_hits(driver, path_prefix="ca").is_empty()
+    assert linked_hits(driver, only_corpora=["code"]).is_empty()
 
 
 @pytest.mark.parametrize("file", ["waits.py", "turns.py"])
 def test_what_a_configuration_hides_takes_no_place_of_what_it_shows(driver: Any, file: str) -> None:
-    visible = {"corpora": {"code": {"filters": {"path_prefix": file}}}}
-    narrow = driver.sibling(driver.config.with_changes(visible))
-    least = {"code.linked_files": 1, "code.search_depth": 0}
-    out = narrow.execute(["code.linked_search", "ranked"], {"query": QUESTION, **least})
-    (chunk,) = out["code.linked_search"].lists["chunk_id"]
+    least = {"linked_files": 1, "search_depth": 0}
+    visible = {"code": {"filters": {"path_prefix": file}, "parameters": least}}
+    narrow = driver.sibling(driver.config.with_changes({"corpora": visible}))
+    out = narrow.execute(["linked_hits", "ranked"], {"query": QUESTION})
+    (chunk,) = out["linked_hits"]["chunk_id"]
     assert out["ranked"].filter(chunk_id=chunk)["path"].to_list() == [file]
 
 
 def test_no_more_files_enter_than_asked_for(driver: Any) -> None:
     for most, rows in ((0, 0), (1, 1), (9, 2)):
-        assert linked_hits(driver, {**SHORT, "code.linked_files": most}).height == rows
+        assert linked_hits(driver, most).height == rows
+    with pytest.raises(CrosscorpusError, match="'linked_files': code has its own"):
+        driver.execute(["results"], {"query": QUESTION, "linked_files": 3})

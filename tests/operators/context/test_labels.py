@@ -23,9 +23,8 @@ LABEL = "[docs: Release_v5.3.3.md (only up to 5.3.3)]"
 
 
 def corpora(*rows: dict[str, Any]) -> pl.DataFrame:
-    """CORPORA from what differs from a plain row."""
-    plain = {"many_repos": False, "full_length_words": 0}
-    return pl.DataFrame([{**plain, **row} for row in rows], schema=CORPORA)
+    """CORPORA with templates alone."""
+    return pl.DataFrame(rows, schema=CORPORA)
 
 
 def told(chunks: pl.DataFrame, labels: list[str]) -> list[str]:
@@ -105,7 +104,7 @@ def test_a_copy_in_another_repository_says_which(make_chunks: Make, make_deduped
     lines = {"path": "src/a.py", "start_line": 1, "end_line": 9}
     chunks = make_chunks(*({**row, **lines} for row in rows))
     deduped = make_deduped({"chunk_id": 0, "duplicates": [1]}, {"chunk_id": 2}, {"chunk_id": 3})
-    found = unify(deduped, chunks, corpora({**CODE, "many_repos": True}))
+    found = unify(deduped, chunks, corpora(CODE), {"code"})
     assert found["source_label"].to_list() == [
         "[code: o/app/src/a.py:1-9]",
         "[code: src/a.py:1-9]",
