@@ -32,7 +32,7 @@ from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.search_outcomes import NOT_INGESTED
 from operators.context.snippets import brief_snippet, snippet
 from operators.context.token_counts import head, token_bound
-from operators.errors import CrosscorpusError, UnknownName
+from operators.errors import CrosscorpusError, UnknownName, plain_text
 from operators.explain.waterfall import waterfall
 from operators.foundation.escape import safe_url
 from operators.frames import FILES
@@ -185,7 +185,7 @@ def fetch(
         try:
             texts.append(_fetched(service, one, most=most, brief=brief))
         except CrosscorpusError as error:
-            texts.append(models.Text(id=one, title="", text="", notes=[str(error)]))
+            texts.append(models.Text(id=one, title="", text="", notes=[plain_text(error)]))
     return models.Fetched(**dict(first), further=texts[1:])
 
 
