@@ -1,7 +1,7 @@
 """Missing chunks that a caller asks about: their ids, and whether a query may see them.
 
 A name is a chunk's id, its label, or its document's id, path, title or link. If nothing has that
-name, it is the end of its document's path. For a document the target is the best of its chunks that
+name, it is a place, as ``fetch`` takes it. For a document the target is the best of its chunks that
 is a hit, or the chunk nearest to the query.
 """
 
@@ -9,21 +9,22 @@ import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Floats
-from operators.context.templates import describe
 from operators.embedding.background import distance_factor
 from operators.embedding.protocol import Embedder
 from operators.errors import UnknownName
+from operators.explain.named_documents import located, named
 from operators.foundation.cancellation import checked
 from operators.foundation.sanitize import clean_text
-from operators.frames import EXPLAIN_TARGETS, empty, stacked
+from operators.frames import EXPLAIN_TARGETS, empty
 from operators.options import FILTERS
-from operators.postgres.search.chunk_lookup import locate, unread_reason
+from operators.postgres.search.chunk_lookup import unread_reason
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.store import Home, by_store, collection_info
 from operators.ranking.definitions import listed_under
@@ -72,11 +73,11 @@ def find_targets(
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):
         query_frame = queries.filter(query_id=query["query_id"])
-        known = _located(homes, wanted, query["repos"], corpora)
+        known, placed = _located(homes, wanted, query["repos"], corpora)
         visible, distances = _visible(homes, embedders, query_frame, known, corpora)
         ranks = dict(merged.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
         for name in checked(wanted):
-            chunks, documents = meant(name, known, ranks, distances)
+            chunks, documents = meant(name, known, ranks, distances, placed.get(name, ()))
             for chunk_id in checked(chunks):
                 chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
                 facts = {
@@ -96,34 +97,25 @@ def _located(
     wanted: Sequence[str | int],
     repos: list[str] | None,
     corpora: Mapping[str, Any],
-) -> pl.DataFrame:
-    """The named chunks with their labels; an unknown name may be the end of a path."""
+) -> tuple[pl.DataFrame, dict[str | int, list[int]]]:
+    """The named chunks with their labels, and the ids of those that a name means as a place."""
     filters = visible_parts(corpora)
-    stores = [(s, of, {there: filters[c] for there, c in of.items()}) for s, of in by_store(homes)]
-
-    def located(ids: Sequence[int], names: Sequence[str], *, by_end: bool = False) -> pl.DataFrame:
-        parts = []
-        for store, of, visible in stores:
-            rows = locate(store, ids, names, repos=repos, visible=visible, by_end=by_end)
-            rows = rows.with_columns(pl.col("corpus").replace(of))
-            parts.append(labelled(rows, corpora, many_repos=collection_info(store).many_repos))
-        return stacked(parts)
-
+    look = partial(located, homes, corpora, repos=repos, filters=filters)
     ids = [int(name) for name in wanted if is_id(name)]
     texts = [text for name in wanted for text in spellings(str(name))]
     # owner/name/path may be the document name/path of a repository owner, or path of owner/name
     texts += [rest for text in texts for n in (1, 2) for rest in text.split("/", n)[n:] if rest]
-    known = located(ids, texts)
-    unknown = [name for name in wanted if not called(name, known)]
-    if not unknown:
-        return known
-    ends = [text for name in unknown for text in spellings(str(name))]
-    more = located([], ends, by_end=True)
-    for name in unknown:
-        for store, _, visible in stores if not _ending(name, more) else ():
+    parts, placed = [look(texts, ids=ids)], dict[str | int, list[int]]()
+    for name in wanted:
+        if called(name, parts[0]):
+            continue
+        parts.append(named(look, str(name)).at_lines)
+        placed[name] = parts[-1]["chunk_id"].to_list()
+        for store, of in by_store(homes) if not placed[name] else ():
+            visible = {there: filters[corpus] for there, corpus in of.items()}
             if reason := unread_reason(store, spellings(str(name)), repos, visible):
                 raise UnknownName(f"{str(name)!r} is not here: {reason}")
-    return pl.concat([known, more]).unique("chunk_id", keep="first", maintain_order=True)
+    return pl.concat(parts).unique("chunk_id", keep="first", maintain_order=True), placed
 
 
 def _visible(
@@ -155,27 +147,12 @@ def is_id(name: str | int) -> bool:
     return isinstance(name, int) or bool(re.fullmatch(r"-?\d{6,20}", name.strip()))
 
 
-def labelled(
-    located: pl.DataFrame, corpora: Mapping[str, Any], *, many_repos: bool = False
-) -> pl.DataFrame:
-    """``located`` (``LOCATED``) with the ``source_label`` and ``source_url`` of their corpus.
-
-    ``corpora`` contains a corpus's ``inputs`` with ``label`` and ``link``; the label of a chunk
-    of another corpus is its title.
-    """
-    described = {"source_label": pl.String, "source_url": pl.String}
-    parts = [pl.DataFrame(schema={**located.schema, **described})]
-    for (corpus,), chunks in located.group_by("corpus", maintain_order=True):
-        options = corpora.get(str(corpus), {}).get("inputs", {})
-        label, link = options.get("label", "{title}"), options.get("link")
-        parts.append(
-            chunks.hstack([*describe(chunks, str(corpus), label, link, many_repos=many_repos)])
-        )
-    return pl.concat(parts)
-
-
 def meant(
-    name: str | int, known: pl.DataFrame, found: Mapping[int, int], distances: Mapping[int, float]
+    name: str | int,
+    known: pl.DataFrame,
+    found: Mapping[int, int],
+    distances: Mapping[int, float],
+    placed: Sequence[int] = (),
 ) -> tuple[list[int], int]:
     """The chunks that ``name`` means in one query, and the documents that match it.
 
@@ -183,11 +160,12 @@ def meant(
         known: the result of :func:`labelled`.
         found: the hits of the query, with their rank in their corpus.
         distances: of chunks from the query, where known.
+        placed: the chunks that ``name`` means as a place, if no chunk or document is called so.
 
     Raises:
         UnknownName: nothing visible to the caller's repositories has that name or those lines.
     """
-    ids = called(name, known) or _ending(name, known)
+    ids = called(name, known) or list(placed)
     if not ids:
         near = difflib.get_close_matches(str(name), set(known["source_label"]), NEAREST)
         hint = f", did you mean {' or '.join(map(repr, near))}?" if near else ""
@@ -217,14 +195,6 @@ def called(name: str | int, known: pl.DataFrame) -> list[int]:
     whole = pl.concat_str("repo", pl.lit("/"), "path").is_in(spellings(text))
     ids = ids or known.filter(whole)["chunk_id"].to_list()
     return ids or known.filter(so)["chunk_id"].to_list()
-
-
-def _ending(name: str | int, known: pl.DataFrame) -> list[int]:
-    ends = [f"/{text}".lower() for text in spellings(str(name).strip())]
-    path = pl.col("path").str.to_lowercase()
-    so = pl.any_horizontal(path.str.ends_with(end).fill_null(False) for end in ends)
-    ids: list[int] = known.filter(so)["chunk_id"].to_list()
-    return ids
 
 
 def _with_lines(fitting: pl.DataFrame, lines: re.Match[str]) -> list[int]:

@@ -164,6 +164,7 @@ def test_the_number_of_a_pull_request_and_its_label_are_fetched(two: Service) ->
     assert hit.title == "[review: org/app PR #77 Other, src/other.py]"
     for name in (hit.title, "#77", "PR #77"):
         assert tools.fetch(two, name).id == hit.id
+        assert hit.id in {one.id for one in tools.explain(two, "START", passages=[name]).passages}
 
 
 def test_a_review_is_of_any_repository_that_was_read(two: Service) -> None:

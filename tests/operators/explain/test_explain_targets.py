@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from operators.errors import UnknownName
-from operators.explain.explain_targets import hidden, labelled, meant
+from operators.explain.explain_targets import hidden, meant
+from operators.explain.named_documents import labelled
 from operators.postgres.search.chunk_lookup import LOCATED
 
 CORPORA = {
@@ -45,7 +46,6 @@ def known() -> pl.DataFrame:
         ("src/a.py:11-12", [100002]),
         ("[wiki: \\[Home\\] page]", [100003]),
         ("123456", [100003]),
-        ("a.py:11-12", [100002]),
     ],
 )
 def test_a_chunk_is_meant_by_its_id_its_label_or_its_document(

@@ -1,0 +1,206 @@
+"""The passages that a name, an address or a place in a text means, as people write them.
+
+The name of a document is its id, path, title or address; an item's is its number too.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from operators.context.shown_labels import shown_as
+from operators.context.templates import describe
+from operators.errors import first_of
+from operators.foundation.escape import shown_characters
+from operators.postgres.search.chunk_lookup import locate
+from operators.postgres.store import Home, by_store, collection_info
+from operators.ranking.named_places import (
+    Place,
+    at_place,
+    composed,
+    decomposed,
+    label_and_address,
+    label_forms,
+    named_places,
+    read_place,
+    spellings,
+)
+from operators.versions.normalized_names import CODE
+
+NAMED = 8
+"""Maximum number of documents, or places, that an error lists."""
+
+Look = Callable[..., pl.DataFrame]
+"""Returns the passages of documents with one of some names: :func:`located` of some corpora."""
+
+_NAMES = ["path", "document_id", "title"]
+_COMMIT = re.compile("[0-9a-f]{7,40}")
+
+MOST_FOLDERS = 30
+"""Maximum number of folders of a path that are tried."""
+
+
+class Found(NamedTuple):
+    """The passages that a name fits, its lines, and whether it names the whole document.
+
+    ``also`` names the lines of other sections with the same label.
+    """
+
+    rows: pl.DataFrame
+    first: int | None = None
+    last: int | None = None
+    whole: bool = True
+    also: str = ""
+
+    @property
+    def at_lines(self) -> pl.DataFrame:
+        """The rows that have one of the lines; all, if none has."""
+        if self.first is None:
+            return self.rows
+        begun = pl.col("start_line") <= (self.last or self.first)
+        there = self.rows.filter(begun & (pl.col("end_line") >= self.first))
+        return self.rows if there.is_empty() else there
+
+
+def named(look: Look, name: str) -> Found:
+    """The passages of the documents that match ``name`` in the most exact way."""
+    names = spellings(name)
+    path, first, last = read_place(name)
+    folders = path.split("/")
+    starts = range(max(0, len(folders) - MOST_FOLDERS), len(folders))
+    ends = ["/".join(folders[at:]) for at in starts]
+    rows = look([*names, *ends])
+    label, address = label_and_address(name)
+    if label:
+        forms = [one for form in label_forms(label) for one in (form, shown_characters(form))]
+        rows = pl.concat([rows, look(forms, in_label=True)])
+        rows = rows.unique(["corpus", "chunk_id"], keep="first", maintain_order=True)
+    if label or address:
+        shown = shown_as(name, rows)
+        if len(shown.rows):
+            return _section(*shown)
+    for text in [*names, path]:
+        if len(found := _called(rows, text)):
+            has_lines = text != path and read_place(text)[1] is not None
+            return Found(found, *((None, None) if has_lines else (first, last)))
+    found = _itself(look([path], by_end=True)) if path else rows.clear()
+    for at, end in zip(starts, ends, strict=True):
+        if not found.is_empty():
+            break
+        found = _in_repo(_called(rows, end), folders[:at])
+    if len(found):
+        return Found(found, first, last)
+    item = folders[-1] if address else name  # a commit before a path is not what is named
+    items = [one for one in named_places(item)[:1] if not one.path]
+    if _COMMIT.fullmatch(name):  # of digits alone it is no commit in a question
+        items.append(Place(commit=name))
+    near = look([name], in_label=True) if items else rows.clear()
+    fits = [any(at_place(one, *row) for one in items) for row in near[_NAMES].iter_rows()]
+    return Found(near.filter(pl.Series(fits, dtype=pl.Boolean)))
+
+
+def _section(rows: pl.DataFrame, first: int | None, last: int | None) -> Found:
+    """Passages of one label; of several without lines of their own, the lines of all.
+
+    A document may have several sections of one title: the first is given.
+    """
+    also = ""
+    if len(rows) > 1 and first is None:
+        rows, others = _first_section(rows)
+        also = first_of([f"lines {one[0]}-{one[1]}" for one in others], NAMED)
+        ends = rows.select(pl.col("start_line").min(), pl.col("end_line").max())
+        first, last = ends.row(0)
+    return Found(rows, first, last, whole=len(rows) > 1, also=also)
+
+
+def _first_section(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[int, int]]]:
+    """The passages of one document up to the first gap, and the lines of the sections after it.
+
+    Passages of several documents, or without lines, are all given.
+    """
+    lines = rows["start_line", "end_line"]
+    several = rows["corpus", "repo", "document_id"].n_unique() > 1
+    if several or lines.null_count().sum_horizontal().item():
+        return rows, []
+    rows = rows.sort("ordinal")
+    rows = rows.with_columns(section=(pl.col("ordinal").diff().fill_null(1) != 1).cum_sum())
+    ends = rows.group_by("section", maintain_order=True).agg(
+        pl.col("start_line").min(), pl.col("end_line").max()
+    )
+    return rows.filter(section=0).drop("section"), ends.drop("section").rows()[1:]
+
+
+def _in_repo(rows: pl.DataFrame, before: list[str]) -> pl.DataFrame:
+    """The ``rows`` whose repository matches the folders before their path; else all."""
+    folders = "/" + "/".join(before) + "/"
+    repo = "/" + pl.col("repo") + "/"
+    short = "/" + pl.col("repo").str.split("/").list.last() + "/"
+    ways = (pl.lit(folders).str.ends_with(repo), pl.lit(folders).str.ends_with(short))
+    for fits in (*ways, pl.lit(folders).str.contains(repo, literal=True)):
+        named = rows.filter((pl.col("repo") != "") & fits)
+        if not named.is_empty():
+            return named
+    return rows
+
+
+def located(
+    homes: Mapping[str, Home],
+    corpora: Mapping[str, Any],
+    names: Sequence[str],
+    *,
+    ids: Sequence[int] = (),
+    filters: Mapping[str, Mapping[str, Any]] | None = None,
+    **how: Any,
+) -> pl.DataFrame:
+    """The passages ``ids``, and of documents with one of ``names``, with labels and addresses.
+
+    ``filters``: what is visible of each corpus; None: what its store shows. ``how``: see `locate`.
+    """
+    written = [one for name in names for one in (name, composed(name), decomposed(name))]
+    parts = []
+    for store, of in by_store(homes):
+        visible = filters and {there: filters[corpus] for there, corpus in of.items()}
+        names = list(dict.fromkeys(written))
+        rows = locate(store, ids, names, visible=visible, **how)
+        rows = rows.filter(pl.col("corpus").is_in(list(of)))
+        rows = rows.with_columns(pl.col("corpus").replace(of))
+        parts.append(labelled(rows, corpora, many_repos=collection_info(store).many_repos))
+    return pl.concat(parts)
+
+
+def _called(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The ``rows`` of the documents with exactly this path or id, else title or address."""
+    for columns in (("path", "document_id"), ("title", "uri")):
+        same = pl.col(columns).str.normalize("NFC") == composed(name)
+        called = rows.filter(pl.any_horizontal(same.fill_null(False)))
+        if not called.is_empty():
+            break
+    return _itself(called)
+
+
+def _itself(rows: pl.DataFrame) -> pl.DataFrame:
+    """Of files, else of code only these: documents about a file, as its reviews, are ignored."""
+    for itself in (pl.col("path") == pl.col("document_id"), pl.col("corpus") == CODE):
+        if not (files := rows.filter(itself)).is_empty():
+            return files
+    return rows
+
+
+def labelled(
+    located: pl.DataFrame, corpora: Mapping[str, Any], *, many_repos: bool = False
+) -> pl.DataFrame:
+    """``located`` (``LOCATED``) with the ``source_label`` and ``source_url`` of their corpus.
+
+    ``corpora`` contains a corpus's ``inputs`` with ``label`` and ``link``; the label of a chunk
+    of another corpus is its title.
+    """
+    described = {"source_label": pl.String, "source_url": pl.String}
+    parts = [pl.DataFrame(schema={**located.schema, **described})]
+    for (corpus,), chunks in located.group_by("corpus", maintain_order=True):
+        options = corpora.get(str(corpus), {}).get("inputs", {})
+        label, link = options.get("label", "{title}"), options.get("link")
+        parts.append(
+            chunks.hstack([*describe(chunks, str(corpus), label, link, many_repos=many_repos)])
+        )
+    return pl.concat(parts)
