@@ -13,21 +13,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import polars as pl
-
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from operators.context.templates import short_label
 from operators.errors import CrosscorpusError, UnknownName, first_of
-from operators.explain.named_documents import NAMED, located, named
+from operators.explain.named_documents import NAMED, at_lines, documents_named, file_of, located
 from operators.foundation.sanitize import clean_text
 from operators.frames import DEFINES, LINES
 from operators.options import NAME, PATH
-from operators.postgres.search.chunk_lookup import LONGEST_DOCUMENT
 from operators.postgres.search.filter_values import absent_everywhere
 from operators.postgres.store import Home, Store
 from operators.ranking.definitions import qualified_parts
 from operators.ranking.named_places import read_place
-from operators.versions.normalized_names import ABOUT_FILES
 
 _SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*")
 
@@ -76,7 +72,8 @@ def place_named(
     name = clean_text(name)
     shown = short_label(name)
     look = partial(located, homes, corpora)
-    rows, first, last, whole, also = named(look, name)
+    found = documents_named(look, name)
+    rows, first, last, whole, also = found
     if rows.is_empty():
         path = read_place(name)[0][:PATH]
         near = "; ".join(absent_everywhere(homes, visible, path_prefix=path)[:1]) if path else ""
@@ -91,19 +88,7 @@ def place_named(
             f"{shown!r} is in {len(listed)} documents, name one or give its id: "
             f"{first_of(listed, NAMED)}"
         )
-    line = 1 if first is None else first
-    has_line = (pl.col("start_line") <= line) & (pl.col("end_line") >= line)
-    at_line = rows.filter(has_line)
-    if at_line.is_empty() and first is not None:  # of a long document not all was read
-        same = {name: rows[name][0] for name in ("corpus", "repo", "document_id")}
-        how: dict[str, Any] = {"repos": [same["repo"]], "most": LONGEST_DOCUMENT}
-        rows = look([same["document_id"]], **how).filter(**same)
-        at_line = rows.filter(has_line)
-    if at_line.is_empty() and first is not None:
-        file, ends = file_of(rows.row(0, named=True)), rows["end_line"].drop_nulls().to_list()
-        why = f"they end with line {max(ends)}" if ends else "they have no lines"
-        raise UnknownName(f"no passage of {file} has line {first}: {why}")
-    row = (rows if at_line.is_empty() else at_line).row(0, named=True)
+    row = at_lines(look, found).sort("ordinal").row(0, named=True)
     lines = None if last is None else f"{first}-{last}"
     note = f"{shown!r} was read as {file_of(row)}" + f", line {first}" * (first is not None)
     note += f"; {also} have this label too" if also else ""
@@ -136,9 +121,3 @@ def definition_of(driver: RetrievalDriver, name: str) -> tuple[dict[str, Any], s
         listed = first_of(sorted(found), NAMED)
         raise CrosscorpusError(f"{name!r} is defined in {len(found)} places: {listed}")
     return next(iter(found.values()), None)
-
-
-def file_of(row: Mapping[str, Any]) -> str:
-    """The path of a document after its repository; the id of one that is only about a file."""
-    path = None if row["corpus"] in ABOUT_FILES else row["path"]
-    return "/".join(filter(None, (row["repo"], path or row["document_id"])))

@@ -202,9 +202,8 @@ def _fetched(
     """The text of one passage, at most ``most`` tokens of it."""
     whole, notes = False, list[str]()
     config = service.driver.config
-    names = spellings(id) if label_and_address(id)[1] else [id]
-    if ids := [one for one in names if (of := _numbered(one)) and of[0] in config.corpora]:
-        id = ids[0]
+    if of := _numbered_in(service, id):
+        id = f"{of[0]}:{of[1]}"
         store, row = stored_passage(service, id)
     elif change := change_named(service.driver, service.homes, id):
         if lines or version:
@@ -284,7 +283,7 @@ def explain(
     **options: Any,
 ) -> models.Reasons:
     """Why passages are in the results, or why an expected one is not."""
-    wanted = [one[1] if (one := _numbered(part)) else part for part in passages or ()]
+    wanted = [one[1] if (one := _numbered_in(service, part)) else part for part in passages or ()]
     options |= {"explain_chunks": wanted or None, "max_tokens": max_tokens}
     wished = ("results", "dispositions", "notes", "explain", "provenance")
     driver = service.driver
@@ -476,6 +475,13 @@ def _numbered(id: str) -> tuple[str, int] | None:
     if known is None or not -(2**63) <= (number := int(known[2])) < 2**63:
         return None
     return known[1], number
+
+
+def _numbered_in(service: Service, text: str) -> tuple[str, int] | None:
+    """The corpus and the number in a passage's id, or in the address of its page."""
+    names = spellings(text) if label_and_address(text)[1] else [text]
+    known = [one for one in map(_numbered, names) if one]
+    return next((one for one in known if one[0] in service.driver.config.corpora), None)
 
 
 def text_of(

@@ -1,11 +1,9 @@
 """Missing chunks that a caller asks about: their ids, and whether a query may see them.
 
-A name is a chunk's id, its label, or its document's id, path, title or link. If nothing has that
-name, it is a place, as ``fetch`` takes it. For a document the target is the best of its chunks that
-is a hit, or the chunk nearest to the query.
+A name is a chunk's id, its label, or a document or a place in one, as ``fetch`` takes them. For a
+document the target is the best of its chunks that is a hit, or the chunk nearest to the query.
 """
 
-import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -19,7 +17,7 @@ from operators.arrays.segments import Floats
 from operators.embedding.background import distance_factor
 from operators.embedding.protocol import Embedder
 from operators.errors import UnknownName
-from operators.explain.named_documents import located, named
+from operators.explain.named_documents import Look, at_lines, documents_named, located
 from operators.foundation.cancellation import checked
 from operators.foundation.sanitize import clean_text
 from operators.frames import EXPLAIN_TARGETS, empty
@@ -32,10 +30,8 @@ from operators.ranking.named_places import spellings
 from operators.ranking.query_filters import narrowed, visible_parts
 
 MOST_OF_A_DOCUMENT = 3
-NEAREST = 3  # names that an error message lists
 
 _TEXT_KINDS = ("text", "date")
-_LINES = re.compile(r"[^,]*:(\d+)(?:-(\d+))?\]?")
 
 
 def find_targets(
@@ -73,13 +69,14 @@ def find_targets(
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):
         query_frame = queries.filter(query_id=query["query_id"])
-        known, placed = _located(homes, wanted, query["repos"], corpora)
+        named = _located(homes, wanted, query["repos"], corpora)
+        known = pl.concat(named.values()).unique("chunk_id", keep="first", maintain_order=True)
         visible, distances = _visible(homes, embedders, query_frame, known, corpora)
         ranks = dict(merged.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
-        for name in checked(wanted):
-            chunks, documents = meant(name, known, ranks, distances, placed.get(name, ()))
-            for chunk_id in checked(chunks):
-                chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
+        for chunks in named.values():
+            documents = chunks["corpus", "repo", "document_id"].n_unique()
+            for chunk_id in checked(best(chunks, ranks, distances)):
+                chunk = chunks.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
                 facts = {
                     "source_label": shown.get((query["query_id"], chunk_id), chunk["source_label"]),
                     "query_id": query["query_id"],
@@ -97,25 +94,27 @@ def _located(
     wanted: Sequence[str | int],
     repos: list[str] | None,
     corpora: Mapping[str, Any],
-) -> tuple[pl.DataFrame, dict[str | int, list[int]]]:
-    """The named chunks with their labels, and the ids of those that a name means as a place."""
+) -> dict[str | int, pl.DataFrame]:
+    """The chunks of each name, with their labels."""
     filters = visible_parts(corpora)
     look = partial(located, homes, corpora, repos=repos, filters=filters)
-    ids = [int(name) for name in wanted if is_id(name)]
-    texts = [text for name in wanted for text in spellings(str(name))]
-    # owner/name/path may be the document name/path of a repository owner, or path of owner/name
-    texts += [rest for text in texts for n in (1, 2) for rest in text.split("/", n)[n:] if rest]
-    parts, placed = [look(texts, ids=ids)], dict[str | int, list[int]]()
-    for name in wanted:
-        if called(name, parts[0]):
-            continue
-        parts.append(named(look, str(name)).at_lines)
-        placed[name] = parts[-1]["chunk_id"].to_list()
-        for store, of in by_store(homes) if not placed[name] else ():
+    named = {name: _named(look, name) for name in checked(wanted)}
+    for name in (name for name, rows in named.items() if rows.is_empty()):
+        for store, of in by_store(homes):
             visible = {there: filters[corpus] for there, corpus in of.items()}
             if reason := unread_reason(store, spellings(str(name)), repos, visible):
                 raise UnknownName(f"{str(name)!r} is not here: {reason}")
-    return pl.concat(parts).unique("chunk_id", keep="first", maintain_order=True), placed
+        raise UnknownName(
+            f"no chunk or document {str(name)!r} to explain: give a chunk's id or label, or its "
+            "document's id, path, title or link; `crosscorpus ingest` on its source reports what "
+            "it leaves out"
+        )
+    return named
+
+
+def _named(look: Look, name: str | int) -> pl.DataFrame:
+    rows = look([], ids=[int(name)] if is_id(name) else [])
+    return at_lines(look, documents_named(look, str(name).strip())) if rows.is_empty() else rows
 
 
 def _visible(
@@ -147,65 +146,20 @@ def is_id(name: str | int) -> bool:
     return isinstance(name, int) or bool(re.fullmatch(r"-?\d{6,20}", name.strip()))
 
 
-def meant(
-    name: str | int,
-    known: pl.DataFrame,
-    found: Mapping[int, int],
-    distances: Mapping[int, float],
-    placed: Sequence[int] = (),
-) -> tuple[list[int], int]:
-    """The chunks that ``name`` means in one query, and the documents that match it.
+def best(
+    chunks: pl.DataFrame, found: Mapping[int, int], distances: Mapping[int, float]
+) -> list[int]:
+    """The best of ``chunks`` that are hits, or the one that is nearest to the query.
 
     Args:
-        known: the result of :func:`labelled`.
+        chunks: those of one name.
         found: the hits of the query, with their rank in their corpus.
         distances: of chunks from the query, where known.
-        placed: the chunks that ``name`` means as a place, if no chunk or document is called so.
-
-    Raises:
-        UnknownName: nothing visible to the caller's repositories has that name or those lines.
     """
-    ids = called(name, known) or list(placed)
-    if not ids:
-        near = difflib.get_close_matches(str(name), set(known["source_label"]), NEAREST)
-        hint = f", did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise UnknownName(
-            f"no chunk or document {str(name)!r} to explain{hint}: give a chunk's id or label, or "
-            "its document's id, path, title or link; `crosscorpus ingest` on its source reports "
-            "what it leaves out"
-        )
-    fitting = known.filter(pl.col("chunk_id").is_in(ids))
-    documents = fitting["corpus", "repo", "document_id"].n_unique()
-    text = str(name).strip()
-    itself = pl.any_horizontal(pl.col("document_id", "path", "title", "uri") == text)
-    if (lines := _LINES.fullmatch(text)) and known.filter(itself).is_empty():
-        ids = _with_lines(fitting, lines)
+    ids = chunks["chunk_id"].to_list()
     seen = sorted((one for one in ids if one in found), key=lambda one: (found[one], one))
     away = [distances.get(one, np.inf) for one in ids]
-    return seen[:MOST_OF_A_DOCUMENT] or [ids[int(np.argmin(away))]], documents
-
-
-def called(name: str | int, known: pl.DataFrame) -> list[int]:
-    """The chunks of ``known`` (of :func:`labelled`) with exactly this ``name``."""
-    ids: list[int] = known.filter(chunk_id=int(name))["chunk_id"].to_list() if is_id(name) else []
-    text = str(name).strip()
-    ids = ids or known.filter(pl.col("source_label") == text)["chunk_id"].to_list()
-    columns = pl.col("document_id", "path", "title", "uri")
-    so = pl.any_horizontal(columns.is_in(spellings(text)).fill_null(False))
-    whole = pl.concat_str("repo", pl.lit("/"), "path").is_in(spellings(text))
-    ids = ids or known.filter(whole)["chunk_id"].to_list()
-    return ids or known.filter(so)["chunk_id"].to_list()
-
-
-def _with_lines(fitting: pl.DataFrame, lines: re.Match[str]) -> list[int]:
-    """The chunks of ``fitting`` that have one of ``lines``, or whose lines are unknown."""
-    first, last = lines.groups(lines[1])
-    within = (pl.col("start_line") <= int(last)) & (pl.col("end_line") >= int(first))
-    there: list[int] = fitting.filter(within.fill_null(True))["chunk_id"].to_list()
-    if not there:
-        ends = f"its chunks end with line {max(fitting['end_line'])}"
-        raise UnknownName(f"no chunk has the lines of {lines[0]!r}: {ends}")
-    return there
+    return seen[:MOST_OF_A_DOCUMENT] or [ids[int(np.argmin(away))]]
 
 
 def nearest(chunks: pl.DataFrame, vectors: Floats) -> dict[int, float]:

@@ -6,14 +6,15 @@ The name of a document is its id, path, title or address; an item's is its numbe
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import polars as pl
 
 from operators.context.shown_labels import shown_as
 from operators.context.templates import describe
-from operators.errors import first_of
+from operators.errors import UnknownName, first_of
 from operators.foundation.escape import shown_characters
-from operators.postgres.search.chunk_lookup import locate
+from operators.postgres.search.chunk_lookup import LONGEST_DOCUMENT, locate
 from operators.postgres.store import Home, by_store, collection_info
 from operators.ranking.named_places import (
     Place,
@@ -26,7 +27,7 @@ from operators.ranking.named_places import (
     read_place,
     spellings,
 )
-from operators.versions.normalized_names import CODE
+from operators.versions.normalized_names import ABOUT_FILES, CODE
 
 NAMED = 8
 """Maximum number of documents, or places, that an error lists."""
@@ -36,6 +37,8 @@ Look = Callable[..., pl.DataFrame]
 
 _NAMES = ["path", "document_id", "title"]
 _COMMIT = re.compile("[0-9a-f]{7,40}")
+_HEADING = re.compile(r"(#{1,6})\s+(.+)")
+_ITEM = re.compile(r"(?:.*/)?(?:pull|issues|merge_requests)/([0-9]{1,7})(?=[/?#]|$)")
 
 MOST_FOLDERS = 30
 """Maximum number of folders of a path that are tried."""
@@ -53,17 +56,8 @@ class Found(NamedTuple):
     whole: bool = True
     also: str = ""
 
-    @property
-    def at_lines(self) -> pl.DataFrame:
-        """The rows that have one of the lines; all, if none has."""
-        if self.first is None:
-            return self.rows
-        begun = pl.col("start_line") <= (self.last or self.first)
-        there = self.rows.filter(begun & (pl.col("end_line") >= self.first))
-        return self.rows if there.is_empty() else there
 
-
-def named(look: Look, name: str) -> Found:
+def documents_named(look: Look, name: str) -> Found:
     """The passages of the documents that match ``name`` in the most exact way."""
     names = spellings(name)
     path, first, last = read_place(name)
@@ -80,6 +74,11 @@ def named(look: Look, name: str) -> Found:
         shown = shown_as(name, rows)
         if len(shown.rows):
             return _section(*shown)
+    file, _, anchor = name.partition("#")
+    if file and anchor and not label and _called(rows, name).is_empty():
+        section = _under(documents_named(look, file).rows, unquote(anchor))
+        if section is not None:
+            return section
     for text in [*names, path]:
         if len(found := _called(rows, text)):
             has_lines = text != path and read_place(text)[1] is not None
@@ -91,13 +90,55 @@ def named(look: Look, name: str) -> Found:
         found = _in_repo(_called(rows, end), folders[:at])
     if len(found):
         return Found(found, first, last)
-    item = folders[-1] if address else name  # a commit before a path is not what is named
-    items = [one for one in named_places(item)[:1] if not one.path]
+    last_part = folders[-1] if address else name  # a commit before a path is not what is named
+    items = [one for one in named_places(last_part)[:1] if not one.path]
     if _COMMIT.fullmatch(name):  # of digits alone it is no commit in a question
         items.append(Place(commit=name))
+    if item := _ITEM.match(address or name):
+        items = [Place(number=int(item[1]))]
     near = look([name], in_label=True) if items else rows.clear()
+    if item and address:  # another forge has items of the same numbers
+        near = near.filter(pl.col("uri").str.starts_with(item[0]))
     fits = [any(at_place(one, *row) for one in items) for row in near[_NAMES].iter_rows()]
     return Found(near.filter(pl.Series(fits, dtype=pl.Boolean)))
+
+
+def _under(rows: pl.DataFrame, anchor: str) -> Found | None:
+    """The section below the heading ``anchor``: its text, or the end of its address."""
+    lines = dict[int, str]()
+    for first, text in rows.drop_nulls("start_line")["start_line", "text"].iter_rows():
+        lines |= dict(enumerate(text.removesuffix("\n").split("\n"), first))
+    headings = [(n, of) for n, text in sorted(lines.items()) if (of := _HEADING.match(text))]
+    for n, of in headings:
+        if _letters(of[2]) == _letters(anchor) != "":
+            ends = [m - 1 for m, other in headings if m > n and len(other[1]) <= len(of[1])]
+            return Found(rows, n, min(ends, default=max(lines)))
+    return None
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def at_lines(look: Look, found: Found) -> pl.DataFrame:
+    """The passages of ``found`` that have its lines; all, if it names none.
+
+    Raises:
+        UnknownName: none has its first line.
+    """
+    rows, first, last = found[:3]
+    if first is None or rows.is_empty():
+        return rows
+    there = (pl.col("start_line") <= (last or first)) & (pl.col("end_line") >= first)
+    if rows.filter(there).is_empty():  # of a long document not all was read
+        known, ids = rows, rows["document_id"].unique().to_list()
+        rows = look(ids, repos=rows["repo"].unique().to_list(), most=LONGEST_DOCUMENT)
+        rows = rows.join(known, on=["corpus", "repo", "document_id"], how="semi")
+    if (at_line := rows.filter(there)).is_empty():
+        file, ends = file_of(rows.row(0, named=True)), rows["end_line"].drop_nulls().to_list()
+        why = f"they end with line {max(ends)}" if ends else "they have no lines"
+        raise UnknownName(f"no passage of {file} has line {first}: {why}")
+    return at_line
 
 
 def _section(rows: pl.DataFrame, first: int | None, last: int | None) -> Found:
@@ -204,3 +245,9 @@ def labelled(
             chunks.hstack([*describe(chunks, str(corpus), label, link, many_repos=many_repos)])
         )
     return pl.concat(parts)
+
+
+def file_of(row: Mapping[str, Any]) -> str:
+    """The path of a document after its repository; the id of one that is only about a file."""
+    path = None if row["corpus"] in ABOUT_FILES else row["path"]
+    return "/".join(filter(None, (row["repo"], path or row["document_id"])))
