@@ -53,10 +53,10 @@ def suggest(name: str, known: Iterable[str], otherwise: str | None = None) -> st
 def counted(number: int, one: str, many: str = "") -> str:
     """A number of things: ``one`` is their name, ``many`` its plural unless that is with an s.
 
-    >>> counted(1, "chunk"), counted(0, "chunk"), counted(2, "query", "queries")
-    ('1 chunk', '0 chunks', '2 queries')
+    >>> counted(1, "chunk"), counted(0, "chunk"), counted(2_000, "query", "queries")
+    ('1 chunk', '0 chunks', '2,000 queries')
     """
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def first_of(names: Sequence[str], most: int) -> str:
