@@ -17,7 +17,7 @@ from operators.arrays.segments import Floats
 from operators.embedding.background import distance_factor
 from operators.embedding.protocol import Embedder
 from operators.errors import UnknownName
-from operators.explain.named_documents import Look, at_lines, documents_named, located
+from operators.explain.named_documents import at_lines, documents_named, located
 from operators.foundation.cancellation import checked
 from operators.foundation.sanitize import clean_text
 from operators.frames import EXPLAIN_TARGETS, empty
@@ -69,11 +69,11 @@ def find_targets(
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):
         query_frame = queries.filter(query_id=query["query_id"])
-        named = _located(homes, wanted, query["repos"], corpora)
-        known = pl.concat(named.values()).unique("chunk_id", keep="first", maintain_order=True)
+        named = [_named(name, homes, query["repos"], corpora) for name in checked(wanted)]
+        known = pl.concat(named).unique("chunk_id", keep="first", maintain_order=True)
         visible, distances = _visible(homes, embedders, query_frame, known, corpora)
         ranks = dict(merged.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
-        for chunks in named.values():
+        for chunks in named:
             documents = chunks["corpus", "repo", "document_id"].n_unique()
             for chunk_id in checked(best(chunks, ranks, distances)):
                 chunk = chunks.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
@@ -89,32 +89,28 @@ def find_targets(
     return frame.unique(["query_id", "chunk_id"], keep="first", maintain_order=True)
 
 
-def _located(
+def _named(
+    name: str | int,
     homes: Mapping[str, Home],
-    wanted: Sequence[str | int],
     repos: list[str] | None,
     corpora: Mapping[str, Any],
-) -> dict[str | int, pl.DataFrame]:
-    """The chunks of each name, with their labels."""
-    filters = visible_parts(corpora)
+) -> pl.DataFrame:
+    """The chunks that ``name`` means, with their labels."""
+    filters, text = visible_parts(corpora), str(name).strip()
     look = partial(located, homes, corpora, repos=repos, filters=filters)
-    named = {name: _named(look, name) for name in checked(wanted)}
-    for name in (name for name, rows in named.items() if rows.is_empty()):
-        for store, of in by_store(homes):
-            visible = {there: filters[corpus] for there, corpus in of.items()}
-            if reason := unread_reason(store, spellings(str(name)), repos, visible):
-                raise UnknownName(f"{str(name)!r} is not here: {reason}")
+    rows = look([], ids=[int(name)]) if is_id(name) else empty(EXPLAIN_TARGETS)
+    rows = at_lines(look, documents_named(look, text)) if rows.is_empty() else rows
+    for store, of in by_store(homes) if rows.is_empty() else ():
+        visible = {there: filters[corpus] for there, corpus in of.items()}
+        if reason := unread_reason(store, spellings(text), repos, visible):
+            raise UnknownName(f"{text!r} is not here: {reason}")
+    if rows.is_empty():
         raise UnknownName(
-            f"no chunk or document {str(name)!r} to explain: give a chunk's id or label, or its "
+            f"no chunk or document {text!r} to explain: give a chunk's id or label, or its "
             "document's id, path, title or link; `crosscorpus ingest` on its source reports what "
             "it leaves out"
         )
-    return named
-
-
-def _named(look: Look, name: str | int) -> pl.DataFrame:
-    rows = look([], ids=[int(name)] if is_id(name) else [])
-    return at_lines(look, documents_named(look, str(name).strip())) if rows.is_empty() else rows
+    return rows.unique("chunk_id", keep="first", maintain_order=True)
 
 
 def _visible(

@@ -14,7 +14,7 @@ from operators.context.shown_labels import shown_as
 from operators.context.templates import describe
 from operators.errors import UnknownName, first_of
 from operators.foundation.escape import shown_characters
-from operators.postgres.search.chunk_lookup import LONGEST_DOCUMENT, locate
+from operators.postgres.search.chunk_lookup import LOCATED, LONGEST_DOCUMENT, locate
 from operators.postgres.store import Home, by_store, collection_info
 from operators.ranking.named_places import (
     Place,
@@ -194,19 +194,28 @@ def located(
     filters: Mapping[str, Mapping[str, Any]] | None = None,
     **how: Any,
 ) -> pl.DataFrame:
-    """The passages ``ids``, and of documents with one of ``names``, with labels and addresses.
+    """The passages ``ids``, and of documents with one of ``names``.
 
-    ``filters``: what is visible of each corpus; None: what its store shows. ``how``: see `locate`.
+    Args:
+        corpora: a corpus's name -> ``inputs`` with ``label`` and ``link``.
+        filters: what is visible of each corpus; None: what its store shows.
+        how: see :func:`operators.postgres.search.chunk_lookup.locate`.
+
+    Returns:
+        Columns ``LOCATED``, and ``source_label`` and ``source_url``, the label and the address.
     """
-    written = [one for name in names for one in (name, composed(name), decomposed(name))]
-    parts = []
+    forms = [one for name in names for one in (name, composed(name), decomposed(name))]
+    written = list(dict.fromkeys(forms))
+    parts = [pl.DataFrame(schema={**LOCATED, "source_label": pl.String, "source_url": pl.String})]
     for store, of in by_store(homes):
         visible = filters and {there: filters[corpus] for there, corpus in of.items()}
-        names = list(dict.fromkeys(written))
-        rows = locate(store, ids, names, visible=visible, **how)
-        rows = rows.filter(pl.col("corpus").is_in(list(of)))
-        rows = rows.with_columns(pl.col("corpus").replace(of))
-        parts.append(labelled(rows, corpora, many_repos=collection_info(store).many_repos))
+        rows = locate(store, ids, written, visible=visible, **how)
+        many = collection_info(store).many_repos
+        for there, corpus in of.items():
+            chunks = rows.filter(corpus=there).with_columns(corpus=pl.lit(corpus))
+            options = corpora.get(corpus, {}).get("inputs", {})
+            shown = options.get("label", "{title}"), options.get("link")
+            parts.append(chunks.hstack([*describe(chunks, corpus, *shown, many_repos=many)]))
     return pl.concat(parts)
 
 
@@ -226,25 +235,6 @@ def _itself(rows: pl.DataFrame) -> pl.DataFrame:
         if not (files := rows.filter(itself)).is_empty():
             return files
     return rows
-
-
-def labelled(
-    located: pl.DataFrame, corpora: Mapping[str, Any], *, many_repos: bool = False
-) -> pl.DataFrame:
-    """``located`` (``LOCATED``) with the ``source_label`` and ``source_url`` of their corpus.
-
-    ``corpora`` contains a corpus's ``inputs`` with ``label`` and ``link``; the label of a chunk
-    of another corpus is its title.
-    """
-    described = {"source_label": pl.String, "source_url": pl.String}
-    parts = [pl.DataFrame(schema={**located.schema, **described})]
-    for (corpus,), chunks in located.group_by("corpus", maintain_order=True):
-        options = corpora.get(str(corpus), {}).get("inputs", {})
-        label, link = options.get("label", "{title}"), options.get("link")
-        parts.append(
-            chunks.hstack([*describe(chunks, str(corpus), label, link, many_repos=many_repos)])
-        )
-    return pl.concat(parts)
 
 
 def file_of(row: Mapping[str, Any]) -> str:
