@@ -144,32 +144,19 @@ def at_lines(look: Look, found: Found) -> pl.DataFrame:
 def _section(rows: pl.DataFrame, first: int | None, last: int | None) -> Found:
     """Passages of one label; of several without lines of their own, the lines of all.
 
-    A document may have several sections of one title: the first is given.
+    A document may have several sections of one title: its passages up to the first gap are given.
     """
-    also = ""
-    if len(rows) > 1 and first is None:
-        rows, others = _first_section(rows)
-        also = first_of([f"lines {one[0]}-{one[1]}" for one in others], NAMED)
-        ends = rows.select(pl.col("start_line").min(), pl.col("end_line").max())
-        first, last = ends.row(0)
-    return Found(rows, first, last, whole=len(rows) > 1, also=also)
-
-
-def _first_section(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[int, int]]]:
-    """The passages of one document up to the first gap, and the lines of the sections after it.
-
-    Passages of several documents, or without lines, are all given.
-    """
-    lines = rows["start_line", "end_line"]
-    several = rows["corpus", "repo", "document_id"].n_unique() > 1
-    if several or lines.null_count().sum_horizontal().item():
-        return rows, []
-    rows = rows.sort("ordinal")
-    rows = rows.with_columns(section=(pl.col("ordinal").diff().fill_null(1) != 1).cum_sum())
-    ends = rows.group_by("section", maintain_order=True).agg(
-        pl.col("start_line").min(), pl.col("end_line").max()
-    )
-    return rows.filter(section=0).drop("section"), ends.drop("section").rows()[1:]
+    also, whole, ends = "", len(rows) > 1, [pl.col("start_line").min(), pl.col("end_line").max()]
+    if whole and first is None:
+        several = rows["corpus", "repo", "document_id"].n_unique() > 1
+        if not (several or rows["start_line"].has_nulls() or rows["end_line"].has_nulls()):
+            rows = rows.sort("ordinal")
+            part = (pl.col("ordinal").diff().fill_null(1) != 1).cum_sum()
+            (_, *others) = rows.group_by(part.alias("part"), maintain_order=True).agg(ends).rows()
+            also = first_of([f"lines {one[1]}-{one[2]}" for one in others], NAMED)
+            rows = rows.filter(part == 0)
+        first, last = rows.select(ends).row(0)
+    return Found(rows, first, last, whole=whole, also=also)
 
 
 def _in_repo(rows: pl.DataFrame, before: list[str]) -> pl.DataFrame:
