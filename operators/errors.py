@@ -1,11 +1,16 @@
 """Errors for a person: one line that says what is wrong and what to do."""
 
 import difflib
+import logging
 from collections.abc import Collection, Iterable, Sequence
+
+LOG = logging.getLogger("crosscorpus.errors")
 
 
 class CrosscorpusError(Exception):
     """Base of every error that this package raises on purpose; its text is one readable line."""
+
+    plain = ""  # the text for a caller who may not know the server's address; empty: the whole
 
 
 class UnknownName(CrosscorpusError, LookupError):
@@ -14,6 +19,14 @@ class UnknownName(CrosscorpusError, LookupError):
 
 class SearchError(CrosscorpusError):
     """Every search of a question failed, so that there is no answer, not even an empty one."""
+
+
+def plain_text(error: Exception) -> str:
+    """The text of ``error`` for the caller of a service; the log has a text with an address."""
+    if isinstance(error, CrosscorpusError) and error.plain:
+        LOG.warning("%s", error)
+        return error.plain
+    return str(error).strip() or type(error).__name__
 
 
 def suggest(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
@@ -40,10 +53,10 @@ def suggest(name: str, known: Iterable[str], otherwise: str | None = None) -> st
 def counted(number: int, one: str, many: str = "") -> str:
     """A number of things: ``one`` is their name, ``many`` its plural unless that is with an s.
 
-    >>> counted(1, "chunk"), counted(0, "chunk"), counted(2, "query", "queries")
-    ('1 chunk', '0 chunks', '2 queries')
+    >>> counted(1, "chunk"), counted(0, "chunk"), counted(2_000, "query", "queries")
+    ('1 chunk', '0 chunks', '2,000 queries')
     """
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def first_of(names: Sequence[str], most: int) -> str:

@@ -32,7 +32,7 @@ def grep(
     from dataflow import build_driver, load_config
     from dataflow.cli.console.terminal import OUT, print_json
     from dataflow.service.every_place import every_place
-    from dataflow.service.places import file_of
+    from operators.explain.named_documents import file_of
     from operators.postgres.connection import resolve_dsn
     from operators.postgres.store import open_store
 

@@ -7,8 +7,8 @@ from pydantic import Field
 from dataflow.service import models
 from dataflow.service.arguments import takes_filters
 from dataflow.service.every_place import every_place
-from dataflow.service.places import file_of
 from dataflow.service.tools import PAGE, Cursor, Name, Service, page_start
+from operators.explain.named_documents import file_of
 
 _LINES, _OF_ONE_FILE = 10, 40
 """Lines of a file of several, and of the only one; a number says how many more there are."""

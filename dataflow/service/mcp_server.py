@@ -19,7 +19,7 @@ from dataflow.service.stdio import StdioServer
 from dataflow.service.tools import Use, audit_answer, put, status, with_service
 from dataflow.service.toolset import TOOLS
 from operators.context.packing import with_texts
-from operators.errors import CrosscorpusError, UnknownName
+from operators.errors import CrosscorpusError, UnknownName, plain_text
 
 INSTRUCTIONS = (
     "Search what a software team knows: code, history, reviews, tickets, chat, wiki, documents. "
@@ -123,7 +123,7 @@ def served(
         try:
             answer = await answered(partial(put, use, tool, arguments), seconds)
         except CrosscorpusError as error:
-            raise ToolError(str(error)) from None
+            raise ToolError(plain_text(error)) from None
         if sent is not None and arguments.get("brief", True):
             answer = without_sent(answer, sent)
         told = answer.model_dump(mode="json", exclude_defaults=True)

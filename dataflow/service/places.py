@@ -8,51 +8,27 @@ first compared with those of the stored passages, as an answer would show them.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import polars as pl
+from functools import partial
+from typing import Any
 
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from operators.context.shown_labels import shown_as
 from operators.context.templates import short_label
 from operators.errors import CrosscorpusError, UnknownName, first_of
-from operators.explain.explain_targets import labelled
-from operators.foundation.escape import shown_characters
+from operators.explain.named_documents import NAMED, at_lines, documents_named, file_of, located
 from operators.foundation.sanitize import clean_text
 from operators.frames import DEFINES, LINES
 from operators.options import NAME, PATH
-from operators.postgres.search.chunk_lookup import LONGEST_DOCUMENT, locate
 from operators.postgres.search.filter_values import absent_everywhere
-from operators.postgres.store import Home, Store, by_store, collection_info
+from operators.postgres.store import Home, Store
 from operators.ranking.definitions import qualified_parts
-from operators.ranking.named_places import (
-    Place,
-    at_place,
-    composed,
-    decomposed,
-    label_and_address,
-    label_forms,
-    named_places,
-    read_place,
-    spellings,
-)
-from operators.versions.normalized_names import ABOUT_FILES, CODE
-
-NAMED = 8
-"""Maximum number of documents, or places, that an error lists."""
+from operators.ranking.named_places import read_place
 
 _SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*")
 
-_NAMES = ["path", "document_id", "title"]
-_COMMIT = re.compile("[0-9a-f]{7,40}")
-
 DEFINED = 20
 """Maximum number of places of a definition that are looked at."""
-
-MOST_FOLDERS = 30
-"""Maximum number of folders of a path that are tried."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +71,9 @@ def place_named(
     """
     name = clean_text(name)
     shown = short_label(name)
-    rows, first, last, whole, also = _found(homes, corpora, name)
+    look = partial(located, homes, corpora)
+    found = documents_named(look, name)
+    rows, first, last, whole, also = found
     if rows.is_empty():
         path = read_place(name)[0][:PATH]
         near = "; ".join(absent_everywhere(homes, visible, path_prefix=path)[:1]) if path else ""
@@ -110,19 +88,7 @@ def place_named(
             f"{shown!r} is in {len(listed)} documents, name one or give its id: "
             f"{first_of(listed, NAMED)}"
         )
-    line = 1 if first is None else first
-    has_line = (pl.col("start_line") <= line) & (pl.col("end_line") >= line)
-    at_line = rows.filter(has_line)
-    if at_line.is_empty() and first is not None:  # of a long document not all was read
-        same = {name: rows[name][0] for name in ("corpus", "repo", "document_id")}
-        how: dict[str, Any] = {"repos": [same["repo"]], "most": LONGEST_DOCUMENT}
-        rows = _located(homes, corpora, [same["document_id"]], **how).filter(**same)
-        at_line = rows.filter(has_line)
-    if at_line.is_empty() and first is not None:
-        file, ends = file_of(rows.row(0, named=True)), rows["end_line"].drop_nulls().to_list()
-        why = f"they end with line {max(ends)}" if ends else "they have no lines"
-        raise UnknownName(f"no passage of {file} has line {first}: {why}")
-    row = (rows if at_line.is_empty() else at_line).row(0, named=True)
+    row = at_lines(look, found).sort("ordinal").row(0, named=True)
     lines = None if last is None else f"{first}-{last}"
     note = f"{shown!r} was read as {file_of(row)}" + f", line {first}" * (first is not None)
     note += f"; {also} have this label too" if also else ""
@@ -155,135 +121,3 @@ def definition_of(driver: RetrievalDriver, name: str) -> tuple[dict[str, Any], s
         listed = first_of(sorted(found), NAMED)
         raise CrosscorpusError(f"{name!r} is defined in {len(found)} places: {listed}")
     return next(iter(found.values()), None)
-
-
-class _Found(NamedTuple):
-    """The passages that a name fits, its lines, and whether it names the whole document.
-
-    ``also`` names the lines of other sections with the same label.
-    """
-
-    rows: pl.DataFrame
-    first: int | None = None
-    last: int | None = None
-    whole: bool = True
-    also: str = ""
-
-
-def _found(homes: Mapping[str, Home], corpora: Mapping[str, Any], name: str) -> _Found:
-    """The passages of the documents that match ``name`` in the most exact way."""
-    names = spellings(name)
-    path, first, last = read_place(name)
-    folders = path.split("/")
-    starts = range(max(0, len(folders) - MOST_FOLDERS), len(folders))
-    ends = ["/".join(folders[at:]) for at in starts]
-    rows = _located(homes, corpora, [*names, *ends])
-    label, address = label_and_address(name)
-    if label:
-        forms = [one for form in label_forms(label) for one in (form, shown_characters(form))]
-        rows = pl.concat([rows, _located(homes, corpora, forms, in_label=True)])
-        rows = rows.unique(["corpus", "chunk_id"], keep="first", maintain_order=True)
-    if label or address:
-        shown = shown_as(name, rows)
-        if len(shown.rows):
-            return _section(*shown)
-    for text in [*names, path]:
-        if len(found := _called(rows, text)):
-            has_lines = text != path and read_place(text)[1] is not None
-            return _Found(found, *((None, None) if has_lines else (first, last)))
-    found = _itself(_located(homes, corpora, [path], by_end=True)) if path else rows.clear()
-    for at, end in zip(starts, ends, strict=True):
-        if not found.is_empty():
-            break
-        found = _in_repo(_called(rows, end), folders[:at])
-    if len(found):
-        return _Found(found, first, last)
-    item = folders[-1] if address else name  # a commit before a path is not what is named
-    items = [one for one in named_places(item)[:1] if not one.path]
-    if _COMMIT.fullmatch(name):  # of digits alone it is no commit in a question
-        items.append(Place(commit=name))
-    near = _located(homes, corpora, [name], in_label=True) if items else rows.clear()
-    fits = [any(at_place(one, *row) for one in items) for row in near[_NAMES].iter_rows()]
-    return _Found(near.filter(pl.Series(fits, dtype=pl.Boolean)))
-
-
-def _section(rows: pl.DataFrame, first: int | None, last: int | None) -> _Found:
-    """Passages of one label; of several without lines of their own, the lines of all.
-
-    A document may have several sections of one title: the first is given.
-    """
-    also = ""
-    if len(rows) > 1 and first is None:
-        rows, others = _first_section(rows)
-        also = first_of([f"lines {one[0]}-{one[1]}" for one in others], NAMED)
-        ends = rows.select(pl.col("start_line").min(), pl.col("end_line").max())
-        first, last = ends.row(0)
-    return _Found(rows, first, last, whole=len(rows) > 1, also=also)
-
-
-def _first_section(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[int, int]]]:
-    """The passages of one document up to the first gap, and the lines of the sections after it.
-
-    Passages of several documents, or without lines, are all given.
-    """
-    lines = rows["start_line", "end_line"]
-    several = rows["corpus", "repo", "document_id"].n_unique() > 1
-    if several or lines.null_count().sum_horizontal().item():
-        return rows, []
-    rows = rows.sort("ordinal")
-    rows = rows.with_columns(section=(pl.col("ordinal").diff().fill_null(1) != 1).cum_sum())
-    ends = rows.group_by("section", maintain_order=True).agg(
-        pl.col("start_line").min(), pl.col("end_line").max()
-    )
-    return rows.filter(section=0).drop("section"), ends.drop("section").rows()[1:]
-
-
-def _in_repo(rows: pl.DataFrame, before: list[str]) -> pl.DataFrame:
-    """The ``rows`` whose repository matches the folders before their path; else all."""
-    folders = "/" + "/".join(before) + "/"
-    repo = "/" + pl.col("repo") + "/"
-    short = "/" + pl.col("repo").str.split("/").list.last() + "/"
-    ways = (pl.lit(folders).str.ends_with(repo), pl.lit(folders).str.ends_with(short))
-    for fits in (*ways, pl.lit(folders).str.contains(repo, literal=True)):
-        named = rows.filter((pl.col("repo") != "") & fits)
-        if not named.is_empty():
-            return named
-    return rows
-
-
-def _located(
-    homes: Mapping[str, Home], corpora: Mapping[str, Any], names: Sequence[str], **how: Any
-) -> pl.DataFrame:
-    """The passages of documents with one of ``names``, with their labels and addresses."""
-    written = [one for name in names for one in (name, composed(name), decomposed(name))]
-    parts = []
-    for store, of in by_store(homes):
-        rows = locate(store, [], list(dict.fromkeys(written)), **how)
-        rows = rows.filter(pl.col("corpus").is_in(list(of)))
-        rows = rows.with_columns(pl.col("corpus").replace(of))
-        parts.append(labelled(rows, corpora, many_repos=collection_info(store).many_repos))
-    return pl.concat(parts)
-
-
-def _called(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The ``rows`` of the documents with exactly this path or id, else title or address."""
-    for columns in (("path", "document_id"), ("title", "uri")):
-        same = pl.col(columns).str.normalize("NFC") == composed(name)
-        called = rows.filter(pl.any_horizontal(same.fill_null(False)))
-        if not called.is_empty():
-            break
-    return _itself(called)
-
-
-def _itself(rows: pl.DataFrame) -> pl.DataFrame:
-    """Of files, else of code only these: documents about a file, as its reviews, are ignored."""
-    for itself in (pl.col("path") == pl.col("document_id"), pl.col("corpus") == CODE):
-        if not (files := rows.filter(itself)).is_empty():
-            return files
-    return rows
-
-
-def file_of(row: Mapping[str, Any]) -> str:
-    """The path of a document after its repository; the id of one that is only about a file."""
-    path = None if row["corpus"] in ABOUT_FILES else row["path"]
-    return "/".join(filter(None, (row["repo"], path or row["document_id"])))

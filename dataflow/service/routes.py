@@ -21,7 +21,7 @@ from dataflow.service.protection.sessions import Sessions, serve_sessions
 from dataflow.service.protection.tokens import Callers
 from dataflow.service.tools import Service, Use, put, with_service
 from dataflow.service.toolset import TOOLS
-from operators.errors import CrosscorpusError, SearchError, UnknownName, check_known
+from operators.errors import CrosscorpusError, SearchError, UnknownName, check_known, plain_text
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import collection_info
 
@@ -70,9 +70,7 @@ def http_app(
         known |= {Busy: 429}
         status = next((code for kind, code in known.items() if isinstance(error, kind)), 422)
         headers = {"retry-after": str(RETRY_S)} if status == 429 else None
-        untold = status == 503 and request.url.path == "/readyz"  # who asks shows no token
-        detail = "the collection does not answer" if untold else str(error)
-        return JSONResponse(models.Problem(detail=detail).model_dump(), status, headers)
+        return JSONResponse(models.Problem(detail=plain_text(error)).model_dump(), status, headers)
 
     @app.exception_handler(405)
     def wrong_method(request: Request, error: HTTPException) -> JSONResponse:

@@ -32,7 +32,7 @@ from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.search_outcomes import NOT_INGESTED
 from operators.context.snippets import brief_snippet, snippet
 from operators.context.token_counts import head, token_bound
-from operators.errors import CrosscorpusError, UnknownName
+from operators.errors import CrosscorpusError, UnknownName, plain_text
 from operators.explain.waterfall import waterfall
 from operators.foundation.escape import safe_url
 from operators.frames import FILES
@@ -185,7 +185,7 @@ def fetch(
         try:
             texts.append(_fetched(service, one, most=most, brief=brief))
         except CrosscorpusError as error:
-            texts.append(models.Text(id=one, title="", text="", notes=[str(error)]))
+            texts.append(models.Text(id=one, title="", text="", notes=[plain_text(error)]))
     return models.Fetched(**dict(first), further=texts[1:])
 
 
@@ -202,9 +202,8 @@ def _fetched(
     """The text of one passage, at most ``most`` tokens of it."""
     whole, notes = False, list[str]()
     config = service.driver.config
-    names = spellings(id) if label_and_address(id)[1] else [id]
-    if ids := [one for one in names if (of := _numbered(one)) and of[0] in config.corpora]:
-        id = ids[0]
+    if of := _numbered(service, id):
+        id = f"{of[0]}:{of[1]}"
         store, row = stored_passage(service, id)
     elif change := change_named(service.driver, service.homes, id):
         if lines or version:
@@ -284,7 +283,7 @@ def explain(
     **options: Any,
 ) -> models.Reasons:
     """Why passages are in the results, or why an expected one is not."""
-    wanted = [one[1] if (one := _numbered(part)) else part for part in passages or ()]
+    wanted = [one[1] if (one := _numbered(service, part)) else part for part in passages or ()]
     options |= {"explain_chunks": wanted or None, "max_tokens": max_tokens}
     wished = ("results", "dispositions", "notes", "explain", "provenance")
     driver = service.driver
@@ -460,8 +459,7 @@ def _with_first_files(text: str) -> str:
 
 def stored_passage(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
     """The stored passage, and its collection."""
-    known = _numbered(id)
-    if known is None or known[0] not in service.driver.config.corpora:
+    if (known := _numbered(service, id)) is None:
         raise UnknownName(f"no passage {id!r}: give the id of a search result")
     home = service.homes[known[0]]
     rows = locate(home.store, [known[1]], []).filter(corpus=home.corpus).to_dicts()
@@ -470,12 +468,12 @@ def stored_passage(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
     return home.store, rows[0]
 
 
-def _numbered(id: str) -> tuple[str, int] | None:
-    """The corpus and the number in a passage's id; None: it is invalid."""
-    known = _ID.fullmatch(id)
-    if known is None or not -(2**63) <= (number := int(known[2])) < 2**63:
-        return None
-    return known[1], number
+def _numbered(service: Service, text: str) -> tuple[str, int] | None:
+    """The corpus and the number in a passage's id, or in the address of its page."""
+    names = spellings(text) if label_and_address(text)[1] else [text]
+    known = [(one[1], int(one[2])) for one in map(_ID.fullmatch, names) if one]
+    usable = [one for one in known if -(2**63) <= one[1] < 2**63]
+    return next((one for one in usable if one[0] in service.driver.config.corpora), None)
 
 
 def text_of(

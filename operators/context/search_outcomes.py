@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from operators.errors import SearchError, first_of
+from operators.errors import SearchError, first_of, plain_text
 from operators.foundation.escape import label_text
 from operators.foundation.stop_word_names import only_stop_words
 from operators.frames import NOTES, OUTCOMES, empty, stacked
@@ -50,8 +50,7 @@ def searched(corpus: str, channel: str, rows: int, elapsed_ms: float) -> pl.Data
 def unsuccessful(corpus: str, channel: str, error: Exception, elapsed_ms: float) -> pl.DataFrame:
     """The outcome of a search that raised: ``timed_out`` for a TimeoutError, else ``failed``."""
     status = "timed_out" if isinstance(error, TimeoutError) else "failed"
-    message = str(error).strip() or type(error).__name__
-    return outcome(corpus, channel, status, 0, elapsed_ms, message)
+    return outcome(corpus, channel, status, 0, elapsed_ms, plain_text(error))
 
 
 def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -1,29 +1,28 @@
 """Missing chunks that a caller asks about: their ids, and whether a query may see them.
 
-A name is a chunk's id, its label, or its document's id, path, title or link. If nothing has that
-name, it is the end of its document's path. For a document the target is the best of its chunks that
-is a hit, or the chunk nearest to the query.
+A name is a chunk's id, its label, or a document or a place in one, as ``fetch`` takes them. For a
+document the target is the best of its chunks that is a hit, or the chunk nearest to the query.
 """
 
-import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Floats
-from operators.context.templates import describe
 from operators.embedding.background import distance_factor
 from operators.embedding.protocol import Embedder
 from operators.errors import UnknownName
+from operators.explain.named_documents import at_lines, documents_named, located
 from operators.foundation.cancellation import checked
 from operators.foundation.sanitize import clean_text
-from operators.frames import EXPLAIN_TARGETS, empty, stacked
+from operators.frames import EXPLAIN_TARGETS, empty
 from operators.options import FILTERS
-from operators.postgres.search.chunk_lookup import locate, unread_reason
+from operators.postgres.search.chunk_lookup import unread_reason
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.store import Home, by_store, collection_info
 from operators.ranking.definitions import listed_under
@@ -31,10 +30,8 @@ from operators.ranking.named_places import spellings
 from operators.ranking.query_filters import narrowed, visible_parts
 
 MOST_OF_A_DOCUMENT = 3
-NEAREST = 3  # names that an error message lists
 
 _TEXT_KINDS = ("text", "date")
-_LINES = re.compile(r"[^,]*:(\d+)(?:-(\d+))?\]?")
 
 
 def find_targets(
@@ -72,13 +69,14 @@ def find_targets(
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):
         query_frame = queries.filter(query_id=query["query_id"])
-        known = _located(homes, wanted, query["repos"], corpora)
+        named = [_named(name, homes, query["repos"], corpora) for name in checked(wanted)]
+        known = pl.concat(named).unique("chunk_id", keep="first", maintain_order=True)
         visible, distances = _visible(homes, embedders, query_frame, known, corpora)
         ranks = dict(merged.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
-        for name in checked(wanted):
-            chunks, documents = meant(name, known, ranks, distances)
-            for chunk_id in checked(chunks):
-                chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
+        for chunks in named:
+            documents = chunks["corpus", "repo", "document_id"].n_unique()
+            for chunk_id in checked(best(chunks, ranks, distances)):
+                chunk = chunks.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
                 facts = {
                     "source_label": shown.get((query["query_id"], chunk_id), chunk["source_label"]),
                     "query_id": query["query_id"],
@@ -91,39 +89,28 @@ def find_targets(
     return frame.unique(["query_id", "chunk_id"], keep="first", maintain_order=True)
 
 
-def _located(
+def _named(
+    name: str | int,
     homes: Mapping[str, Home],
-    wanted: Sequence[str | int],
     repos: list[str] | None,
     corpora: Mapping[str, Any],
 ) -> pl.DataFrame:
-    """The named chunks with their labels; an unknown name may be the end of a path."""
-    filters = visible_parts(corpora)
-    stores = [(s, of, {there: filters[c] for there, c in of.items()}) for s, of in by_store(homes)]
-
-    def located(ids: Sequence[int], names: Sequence[str], *, by_end: bool = False) -> pl.DataFrame:
-        parts = []
-        for store, of, visible in stores:
-            rows = locate(store, ids, names, repos=repos, visible=visible, by_end=by_end)
-            rows = rows.with_columns(pl.col("corpus").replace(of))
-            parts.append(labelled(rows, corpora, many_repos=collection_info(store).many_repos))
-        return stacked(parts)
-
-    ids = [int(name) for name in wanted if is_id(name)]
-    texts = [text for name in wanted for text in spellings(str(name))]
-    # owner/name/path may be the document name/path of a repository owner, or path of owner/name
-    texts += [rest for text in texts for n in (1, 2) for rest in text.split("/", n)[n:] if rest]
-    known = located(ids, texts)
-    unknown = [name for name in wanted if not called(name, known)]
-    if not unknown:
-        return known
-    ends = [text for name in unknown for text in spellings(str(name))]
-    more = located([], ends, by_end=True)
-    for name in unknown:
-        for store, _, visible in stores if not _ending(name, more) else ():
-            if reason := unread_reason(store, spellings(str(name)), repos, visible):
-                raise UnknownName(f"{str(name)!r} is not here: {reason}")
-    return pl.concat([known, more]).unique("chunk_id", keep="first", maintain_order=True)
+    """The chunks that ``name`` means, with their labels."""
+    filters, text = visible_parts(corpora), str(name).strip()
+    look = partial(located, homes, corpora, repos=repos, filters=filters)
+    rows = look([], ids=[int(name)]) if is_id(name) else empty(EXPLAIN_TARGETS)
+    rows = at_lines(look, documents_named(look, text)) if rows.is_empty() else rows
+    for store, of in by_store(homes) if rows.is_empty() else ():
+        visible = {there: filters[corpus] for there, corpus in of.items()}
+        if reason := unread_reason(store, spellings(text), repos, visible):
+            raise UnknownName(f"{text!r} is not here: {reason}")
+    if rows.is_empty():
+        raise UnknownName(
+            f"no chunk or document {text!r} to explain: give a chunk's id or label, or its "
+            "document's id, path, title or link; `crosscorpus ingest` on its source reports what "
+            "it leaves out"
+        )
+    return rows.unique("chunk_id", keep="first", maintain_order=True)
 
 
 def _visible(
@@ -155,87 +142,20 @@ def is_id(name: str | int) -> bool:
     return isinstance(name, int) or bool(re.fullmatch(r"-?\d{6,20}", name.strip()))
 
 
-def labelled(
-    located: pl.DataFrame, corpora: Mapping[str, Any], *, many_repos: bool = False
-) -> pl.DataFrame:
-    """``located`` (``LOCATED``) with the ``source_label`` and ``source_url`` of their corpus.
-
-    ``corpora`` contains a corpus's ``inputs`` with ``label`` and ``link``; the label of a chunk
-    of another corpus is its title.
-    """
-    described = {"source_label": pl.String, "source_url": pl.String}
-    parts = [pl.DataFrame(schema={**located.schema, **described})]
-    for (corpus,), chunks in located.group_by("corpus", maintain_order=True):
-        options = corpora.get(str(corpus), {}).get("inputs", {})
-        label, link = options.get("label", "{title}"), options.get("link")
-        parts.append(
-            chunks.hstack([*describe(chunks, str(corpus), label, link, many_repos=many_repos)])
-        )
-    return pl.concat(parts)
-
-
-def meant(
-    name: str | int, known: pl.DataFrame, found: Mapping[int, int], distances: Mapping[int, float]
-) -> tuple[list[int], int]:
-    """The chunks that ``name`` means in one query, and the documents that match it.
+def best(
+    chunks: pl.DataFrame, found: Mapping[int, int], distances: Mapping[int, float]
+) -> list[int]:
+    """The best of ``chunks`` that are hits, or the one that is nearest to the query.
 
     Args:
-        known: the result of :func:`labelled`.
+        chunks: those of one name.
         found: the hits of the query, with their rank in their corpus.
         distances: of chunks from the query, where known.
-
-    Raises:
-        UnknownName: nothing visible to the caller's repositories has that name or those lines.
     """
-    ids = called(name, known) or _ending(name, known)
-    if not ids:
-        near = difflib.get_close_matches(str(name), set(known["source_label"]), NEAREST)
-        hint = f", did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise UnknownName(
-            f"no chunk or document {str(name)!r} to explain{hint}: give a chunk's id or label, or "
-            "its document's id, path, title or link; `crosscorpus ingest` on its source reports "
-            "what it leaves out"
-        )
-    fitting = known.filter(pl.col("chunk_id").is_in(ids))
-    documents = fitting["corpus", "repo", "document_id"].n_unique()
-    text = str(name).strip()
-    itself = pl.any_horizontal(pl.col("document_id", "path", "title", "uri") == text)
-    if (lines := _LINES.fullmatch(text)) and known.filter(itself).is_empty():
-        ids = _with_lines(fitting, lines)
+    ids = chunks["chunk_id"].to_list()
     seen = sorted((one for one in ids if one in found), key=lambda one: (found[one], one))
     away = [distances.get(one, np.inf) for one in ids]
-    return seen[:MOST_OF_A_DOCUMENT] or [ids[int(np.argmin(away))]], documents
-
-
-def called(name: str | int, known: pl.DataFrame) -> list[int]:
-    """The chunks of ``known`` (of :func:`labelled`) with exactly this ``name``."""
-    ids: list[int] = known.filter(chunk_id=int(name))["chunk_id"].to_list() if is_id(name) else []
-    text = str(name).strip()
-    ids = ids or known.filter(pl.col("source_label") == text)["chunk_id"].to_list()
-    columns = pl.col("document_id", "path", "title", "uri")
-    so = pl.any_horizontal(columns.is_in(spellings(text)).fill_null(False))
-    whole = pl.concat_str("repo", pl.lit("/"), "path").is_in(spellings(text))
-    ids = ids or known.filter(whole)["chunk_id"].to_list()
-    return ids or known.filter(so)["chunk_id"].to_list()
-
-
-def _ending(name: str | int, known: pl.DataFrame) -> list[int]:
-    ends = [f"/{text}".lower() for text in spellings(str(name).strip())]
-    path = pl.col("path").str.to_lowercase()
-    so = pl.any_horizontal(path.str.ends_with(end).fill_null(False) for end in ends)
-    ids: list[int] = known.filter(so)["chunk_id"].to_list()
-    return ids
-
-
-def _with_lines(fitting: pl.DataFrame, lines: re.Match[str]) -> list[int]:
-    """The chunks of ``fitting`` that have one of ``lines``, or whose lines are unknown."""
-    first, last = lines.groups(lines[1])
-    within = (pl.col("start_line") <= int(last)) & (pl.col("end_line") >= int(first))
-    there: list[int] = fitting.filter(within.fill_null(True))["chunk_id"].to_list()
-    if not there:
-        ends = f"its chunks end with line {max(fitting['end_line'])}"
-        raise UnknownName(f"no chunk has the lines of {lines[0]!r}: {ends}")
-    return there
+    return seen[:MOST_OF_A_DOCUMENT] or [ids[int(np.argmin(away))]]
 
 
 def nearest(chunks: pl.DataFrame, vectors: Floats) -> dict[int, float]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from operators.errors import plain_text
 from operators.frames import NOTES
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import Home, Store
@@ -31,7 +32,7 @@ def lateness(store: Store) -> str | None:
     try:
         row = store.row(BEHIND) if store.replica else None
     except DatabaseError as error:
-        return f"how far the replica is behind the primary can't be told: {error}"
+        return f"how far the replica is behind the primary can't be told: {plain_text(error)}"
     if row is None or row[0] < LATE_S:
         return None
     hours, minutes = divmod(int(row[0] // 60), 60)

@@ -23,6 +23,7 @@ from dataflow.cli.console.word_wrap import wrap_words
 from operators.context.citations import MOST_ALTERNATES
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.snippets import brief_snippet, snippet
+from operators.errors import counted
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.foundation.escape import UNSEEN_IN_A_LINE
 from operators.ranking.evidence_level import level_of_one
@@ -384,14 +385,14 @@ def show_report(report: IngestReport, collection: str) -> None:
         f"[bold]{report.documents_new}[/] new, [bold]{report.documents_changed}[/] changed, "
         f"[bold]{report.documents_unchanged}[/] unchanged, "
         f"[bold]{report.documents_deleted}[/] deleted documents; "
-        f"[bold]{report.chunks}[/] chunk{'s' * (report.chunks != 1)} in {report.seconds:.1f} s "
+        f"[bold]{counted(report.chunks, 'chunk')}[/] in {report.seconds:.1f} s "
         f"(searchable by words after {report.words_seconds:.1f} s, "
         f"{report.embedded} embedded in {report.embedding_seconds:.1f} s)"
     )
     if report.unembedded:
-        chunks = "chunk has" if report.unembedded == 1 else "chunks have"
+        chunks = counted(report.unembedded, "chunk has", "chunks have")
         OUT.print(
-            f"[yellow]{report.unembedded:,} {chunks} no vector yet[/]: "
+            f"[yellow]{chunks} no vector yet[/]: "
             f"`crosscorpus embed -C {collection}` or the next run makes what is missing"
         )
     if report.known_failures:
@@ -400,9 +401,9 @@ def show_report(report: IngestReport, collection: str) -> None:
             f" not tried again; `crosscorpus status -C {collection}` says which and why"
         )
     if report.hidden:
-        documents = "document is" if report.hidden == 1 else "documents are"
+        documents = counted(report.hidden, "document is", "documents are")
         OUT.print(
-            f"[yellow]{report.hidden:,} {documents} for you alone[/]: nothing says who may see "
+            f"[yellow]{documents} for you alone[/]: nothing says who may see "
             f"them; `crosscorpus rights set FILE -C {collection}` does"
         )
     if report.replaced:

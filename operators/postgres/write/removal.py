@@ -40,9 +40,11 @@ _FORGET_PROGRESS = """
     DELETE FROM sync_state s USING fetched f WHERE s.source = f.source AND s.name <> 'repository'
 """
 _FORGET_RUNS = """
-    UPDATE runs SET source = split_part(source, ' ', 1), folder = NULL, command = NULL
-    WHERE strpos(source, ' ') > 0 AND NOT EXISTS
-      (SELECT 1 FROM documents WHERE repo = right(source, -strpos(source, ' ')))
+    DELETE FROM runs
+    WHERE strpos(source, ' ') > 0
+      AND (finished_at IS NOT NULL OR strpos(source || ' ', ' ' || %s::text || ' ') > 0)
+      AND NOT EXISTS (SELECT 1 FROM (SELECT DISTINCT repo FROM documents) AS d
+                      WHERE strpos(source || ' ', ' ' || d.repo || ' ') > 0)
 """
 _ON_GITHUB = {"review": "pr_number", "issue": "issue_number"}
 
@@ -92,8 +94,8 @@ def delete_chosen(store: Store, chosen: pl.DataFrame) -> None:
 def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
     """Delete the sync position of a fetched source, and all state of one without documents.
 
-    A sync then fetches everything again. The address of a source without documents must not remain,
-    and its items may have had no documents before.
+    A sync then fetches everything again. The address and the runs of a source without documents
+    must not remain, and its items may have had no documents before.
     """
     if corpus in _ON_GITHUB:
         conn.execute(_FORGET_PROGRESS, (repo,))
@@ -108,7 +110,7 @@ def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
         f" AND right(name, -strpos(name, ' ')) = %(owner)s AND {empty}",
         parameters | {"undeleted": UNDELETED},
     )
-    conn.execute(_FORGET_RUNS)
+    conn.execute(_FORGET_RUNS, (repo,))
 
 
 def _nothing(store: Store, conditions: dict[str, str]) -> str:

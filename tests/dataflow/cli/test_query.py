@@ -70,7 +70,7 @@ def test_a_person_may_ask_why_a_passage_is_missing(
     label = "[code: src/cache.py:1-3 flush_cache]"
     assert f"{label}  in the context: 1st in the" in found.stdout
     outside = crosscorpus(*asked, "--explain-chunk", "src/cache.py:900")
-    assert (outside.returncode, "its chunks end with line 3" in outside.stderr) == (2, True)
+    assert (outside.returncode, "they end with line 3" in outside.stderr) == (2, True)
     unknown = crosscorpus(*asked, "--explain-chunk", "docs/cahe.md")
     assert unknown.returncode == 2
     assert "no chunk or document 'docs/cahe.md' to explain" in unknown.stderr

@@ -11,6 +11,7 @@ from ingesting import ingest_documents
 
 from dataflow.ingestion.removal import drop_documents
 from operators.errors import CrosscorpusError, UnknownName
+from operators.postgres.inspect.status import sources
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import begin_run
@@ -97,13 +98,20 @@ def test_an_emptied_corpus_leaves_nothing_of_texts_topics_or_earlier_vectors(
         assert store.row(f"SELECT count(*) FROM {table}") == (0,), table
 
 
-def test_a_source_of_which_nothing_is_left_is_not_read_again_by_a_server(
+def test_a_source_of_which_nothing_is_left_is_neither_listed_nor_read_again_by_a_server(
     store: Store, embedder: Any, tmp_path: Path
 ) -> None:
     begin_run(store, "git/4 org/app", ["docs"], "0123abc", "/app", ["/", "ingest", "git", "app"])
     ingest_documents(store, embedder, documents(tmp_path))
     kept = "SELECT source, folder, command FROM runs WHERE starts_with(source, 'git/4')"
+    for source in ("wiki/1 org/app org/other", "git/9 org/new"):  # one has more; one is read
+        begin_run(store, source, ["docs"])
     drop_documents(store, document="d3")
     assert store.row(kept) == ("git/4 org/app", "/app", ["/", "ingest", "git", "app"])
     drop_documents(store, repo="org/app")
-    assert store.row(kept) == ("git/4", None, None)
+    assert store.row(kept) is None
+    assert set(sources(store)["source"]) == {
+        "documents/1",
+        "git/9 org/new",
+        "wiki/1 org/app org/other",
+    }

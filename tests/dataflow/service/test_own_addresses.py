@@ -150,6 +150,7 @@ def test_whatever_an_answer_shows_can_be_given_back(own: Service) -> None:
     assert not wrong, "\n".join(map(str, wrong))
     assert {corpus for _, (corpus, *_) in shown} == set(own.driver.config.corpora)
     assert len(shown) > 80
+    tools.explain(own, "fee", passages=[text for text, _ in shown][:60])  # as fetch takes them
 
 
 @pytest.mark.parametrize(

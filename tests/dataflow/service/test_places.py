@@ -64,7 +64,7 @@ def two(
             {"doc_id": "r1", "path": "src/app.py", **review},
             {"doc_id": "r2", "path": "src/named.py", **review},
             {"doc_id": "r3", "path": "src/other.py", "title": "PR #77 Other ", **review}
-            | {"metadata": {"pr_number": 77}},
+            | {"metadata": {"pr_number": 77}, "url": "https://h.test/o/r/pull/77#r1"},
             {"doc_id": "s1", "corpus": "wiki", "text": f"{'o' * 215} it is here {'e' * 40}"},
             {"doc_id": "c1", "path": "src/named.py", "corpus": "code", "text": "NAMED = 1\n"},
             {"doc_id": "talk:12", "corpus": "wiki", "path": "talk:12", "text": "A page called so."},
@@ -105,6 +105,9 @@ def test_of_several_sections_with_one_label_the_first_is_given(two: Service) -> 
     found = tools.fetch(two, "[docs: org/twice/twice.md > Example]")
     assert [word for word in ("first", "middle", "second") if word in found.text] == ["first"]
     assert found.notes[0].endswith("; lines 15-17 have this label too")
+    for name in ("twice.md#Other part", "https://h.test/blob/main/twice.md#other-part"):
+        text = tools.fetch(two, name).text
+        assert [word for word in ("first", "middle", "next", "second") if word in text] == ["next"]
 
 
 def test_the_last_line_of_a_long_document_is_found(two: Service) -> None:
@@ -162,8 +165,12 @@ def test_a_review_of_a_file_is_not_named_as_the_file(two: Service) -> None:
 def test_the_number_of_a_pull_request_and_its_label_are_fetched(two: Service) -> None:
     (hit,) = tools.search(two, "Why?", path="src/other.py", corpora=["review"]).results
     assert hit.title == "[review: org/app PR #77 Other, src/other.py]"
-    for name in (hit.title, "#77", "PR #77"):
+    address = "https://h.test/o/r/pull/77"
+    for name in (hit.title, "#77", "PR #77", "pull/77", address, f"{address}/files"):
         assert tools.fetch(two, name).id == hit.id
+        assert hit.id in {one.id for one in tools.explain(two, "START", passages=[name]).passages}
+    with pytest.raises(UnknownName):
+        tools.fetch(two, address.replace("h.test", "other.test"))
 
 
 def test_a_review_is_of_any_repository_that_was_read(two: Service) -> None:

@@ -6,13 +6,16 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import anyio
 import httpx2
 import pytest
+from mcp.server.mcpserver.exceptions import ToolError
 
+from dataflow.service.mcp_server import served
 from dataflow.service.routes import http_app
-from dataflow.service.tools import Service
+from dataflow.service.tools import Service, status
 from operators.postgres.errors import DatabaseError
 
 
@@ -29,16 +32,24 @@ def test_an_app_asks_as_an_agent_does(client: httpx2.Client, service: Service) -
     assert {"/api/search", "/api/get_context", "/api/status"} <= set(described)
 
 
-def test_who_asks_without_a_token_whether_it_is_ready_is_not_told_where_the_database_is(
-    client: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+def test_the_log_is_told_where_the_database_is_and_no_caller(
+    client: httpx2.Client, service: Service, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
-    def away(_: object) -> None:
+    def away(*_: object, **__: object) -> None:
         raise DatabaseError("gone", "no answer of database team at db.example.org")
 
-    monkeypatch.setattr("dataflow.service.routes.collection_info", away)
-    answer = client.get("/readyz")
-    told = (answer.status_code, answer.json()["detail"])
-    assert told == (503, "the collection does not answer")
+    for name in ("service.routes.collection_info", "service.tools.read_status"):
+        monkeypatch.setattr(f"dataflow.{name}", away)
+    monkeypatch.setattr("dataflow.retrieval.corpus.bm25_search", away)
+    asked = [client.get("/readyz"), client.post("/api/status", json={})]
+    asked.append(client.post("/api/search", json={"query": "cache"}))
+    assert [one.status_code for one in asked] == [503, 503, 200]
+    with pytest.raises(ToolError) as failed:
+        anyio.run(served(status, lambda: nullcontext(service), 30))
+    for text in (str(failed.value), *(one.text for one in asked)):
+        assert "the collection does not answer: gone" in text
+        assert "team" not in text
+    assert caplog.text.count("database team at db.example.org") > 3
 
 
 @pytest.mark.parametrize(
