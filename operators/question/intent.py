@@ -91,7 +91,7 @@ _OPENS = re.compile(
     r"missing|no such|unable to|unexpected|unknown|unsupported|was not able) ",
     re.I,
 )
-_ASKS = re.compile(r"(?:how|what|when|where|which|who|why)\b|.*\?$", re.I)
+_ASKS = re.compile(r"(?:how|what|when|where|which|who|why)\b", re.I)
 _LABEL = re.compile(r"\A[\w.-]+:\s+")
 _VALUE = re.compile(r"""(?<!\w)(?:"[^"]*"|'[^']*'|`[^`]*`|“[^”]*”)(?!\w)|\S*[0-9/]\S*""")
 _SPACES = {n: " " for n in range(128) if not (chr(n).isalnum() or chr(n) == "_")}
@@ -281,9 +281,7 @@ def quoted(text: str) -> list[str]:
     []
     """
     phrases = [] if "\n" in text.strip() else map("".join, _QUOTED.findall(text))
-    told = (
-        not _ASKS.match(text) and len(words_in_line(_QUOTED.sub("", text)).split()) >= FEWEST_WORDS
-    )
+    told = not _asks(text) and len(words_in_line(_QUOTED.sub("", text)).split()) >= FEWEST_WORDS
     return [
         plain
         for plain in map(flat, phrases)
@@ -298,6 +296,8 @@ def message_phrases(text: str) -> list[str]:
 
     >>> message_phrases("ValueError: No such option: --nmae"), message_phrases("parse a date")
     (['no such option: --nmae', 'no such option'], [])
+    >>> message_phrases("error: unclosed bracket, did you mean to close it?")
+    ['unclosed bracket, did you mean to close it?']
     """
     phrases: dict[str, None] = {}
     lines = text.strip().splitlines()
@@ -307,7 +307,7 @@ def message_phrases(text: str) -> list[str]:
         fixed = _FILLED.split(body, maxsplit=1)[0]
         named = body != line or _OPENS.match(body)
         alone = len(lines) == 1 and body[:1].isupper() and body[-1:] in ".!"  # prose has many such
-        if not _ASKS.match(body) and (named or alone):
+        if not _asks(line) and (named or alone):
             fewest = FEWEST_WORDS - (body != line)  # the text behind "Error:" is a message
             phrases |= {flat(p): None for p in (body, fixed) if len(p.split()) >= fewest}
     return list(phrases)[:MOST_PHRASES]
@@ -318,12 +318,20 @@ def literal(texts: Sequence[str]) -> list[str]:
 
     >>> literal(["error: recipe `a` has circular dependency `a -> b`"])
     ['recipe', 'has circular dependency']
+    >>> literal(["error: unclosed `[`, did you mean to close it?"]), literal(["is it closed?"])
+    (['unclosed', 'did you mean to close it'], [])
     """
     line = texts[0].strip() if len(texts) == 1 else ""
-    if len(line) > LONGEST_PHRASE or "\n" in line or _ASKS.match(line):
+    if len(line) > LONGEST_PHRASE or "\n" in line or _asks(line):
         return []
     parts = map(words_in_line, _VALUE.split(_LABEL.sub("", line)))
     return [part for part in parts if part]
+
+
+def _asks(line: str) -> bool:
+    """Whether ``line`` is a question; a message may end in one: "error: ..., did you mean ...?"."""
+    body = _PREFIX.sub("", line)
+    return _ASKS.match(body) is not None or (body == line and line.rstrip().endswith("?"))
 
 
 def words_in_line(text: str) -> str:
