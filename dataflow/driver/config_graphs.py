@@ -21,7 +21,8 @@ CORPUS_IDENTITY = frozenset({"label", "link", "linked_files"})
 RESULTS = frozenset({"results", "context_window", "citations", "evidence_level", "notes"})
 """The nodes of an answer. Shipped nodes that none of them reads are unused in a variant."""
 
-STRUCTURE = ("corpora", "corpus_modules", "own_modules", "chosen_variants", "top_parameters")
+_OF_MODULES = ("corpus_modules", "own_modules", "own_rules")
+STRUCTURE = ("corpora", *_OF_MODULES, "chosen_variants", "top_parameters")
 """Keys of the configuration that say how the graph is built or described."""
 
 

@@ -6,7 +6,7 @@ a default is reported at that node.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -56,7 +56,8 @@ def compare(
     both = sorted(a.keys() & b.keys())
     edges_a, edges_b = _edges(first), _edges(second)
     before, after = (
-        {f"{n}.{k}": v for n in both for k, v in nodes[n].parameters.items()} for nodes in (a, b)
+        dict(pair for n in both for k, v in nodes[n].parameters.items() for pair in _flat(n, k, v))
+        for nodes in (a, b)
     )
     return Diff(
         added=sorted(b.keys() - a.keys()),
@@ -75,6 +76,14 @@ def compare(
 def _edges(description: Description) -> set[Edge]:
     nodes = description.nodes.values()
     return {(start, node.name) for node in nodes for start in (*node.needs, *node.inputs)}
+
+
+def _flat(node: str, name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A parameter by its full name; of a mapping each of its values."""
+    keys = value if isinstance(value, Mapping) else ()
+    yield from ((f"{node}.{name}.{key}", value[key]) for key in keys)
+    if not keys:
+        yield f"{node}.{name}", value
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:

@@ -152,6 +152,11 @@ HEAD = "def fused__mine(aged_hits: pl.DataFrame"
             f"{HEAD}, rrf_k: float = 3.0) -> pl.DataFrame: return aged_hits",
             "'rrf_k' has the default 3.0 in fused__mine and 60.0",
         ),
+        (
+            "from hamilton.function_modifiers import tag\n@tag(frame='FUSD')\n"
+            "def mine(fused: int) -> int: return fused",
+            "mine: its tag names no frame 'FUSD', did you mean 'FUSED'",
+        ),
     ],
 )
 def test_a_module_that_does_not_fit_is_one_line_that_names_the_function(
@@ -159,6 +164,23 @@ def test_a_module_that_does_not_fit_is_one_line_that_names_the_function(
 ) -> None:
     with pytest.raises(ConfigError, match=said) as caught:
         load_config(write(tmp_path, text))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("argument", "says"),
+    [
+        ("aged_hits: pl.Series", "fused is expecting aged_hits:polars.series.series.Series, but"),
+        ("results: pl.DataFrame", r"in a circle: .*results -> mine\.py: fused__mine -> weighted"),
+    ],
+)
+def test_a_node_of_a_wrong_type_or_in_a_circle_is_one_line(
+    tmp_path: Path, argument: str, says: str
+) -> None:
+    text = f"def fused__mine({argument}) -> pl.DataFrame: return pl.DataFrame()"
+    config = load_config(write(tmp_path, text, variants={"fused": "mine"}))
+    with pytest.raises(GraphError, match=says) as caught:
+        diff_configs(config, config)
     assert "\n" not in str(caught.value)
 
 
@@ -300,6 +322,8 @@ def test_a_rule_of_ones_own_is_weighted_by_configuration_and_explained(
         weights = {"parameters": {"signal_weights": {"of_wiki": weight}}}
         with driver_of(filled, write(tmp_path, RULE, **weights)) as driver:
             out = driver.execute(["results", "explain", "signals"], {"query": QUERY})
+            (change, *_) = diff_configs(load_config("default"), driver.config).parameters
+            assert (change.where, change.after) == ("signals.signal_weights.of_wiki", weight)
         wiki = out["results"].filter(corpus="wiki").row(0, named=True)
         scores[weight] = wiki["score"]
     told = out["explain"].filter(chunk_id=wiki["chunk_id"], stage="ranked", quantity="of_wiki")
@@ -307,6 +331,23 @@ def test_a_rule_of_ones_own_is_weighted_by_configuration_and_explained(
     assert scores[0.5] < scores[0.0]
     *_, last = waterfall(out["explain"].filter(chunk_id=wiki["chunk_id"]))
     assert "of wiki" in last.formula or last.factor == "of_wiki"
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ("[1.0]", "the rule 'of_wiki' must give one finite number for each of 3 hits, got "),
+        ("[float('nan')] * 3", "got .nan, nan, nan"),
+        ("hits['zebr']", r"the rule 'of_wiki' raises .*\"zebr\"; known: .*mine\.py line \d+"),
+    ],
+)
+def test_a_rule_that_fails_or_gives_no_number_for_a_hit_is_one_line(
+    filled: Store, tmp_path: Path, values: str, says: str
+) -> None:
+    text = RULE.partition("return")[0] + f"return {values}\n"
+    config = write(tmp_path, text, parameters={"signal_weights": {"of_wiki": 0.5}})
+    with driver_of(filled, config) as driver, pytest.raises(CrosscorpusError, match=says):
+        driver.execute(["results"], {"query": QUERY})
 
 
 def test_a_rule_that_there_is_not_or_has_a_shipped_name_is_an_error(
