@@ -121,18 +121,25 @@ def _watched(
             raise GraphError(f"{where} changes its input {name!r}: make a new frame of it")
     if schema is None:
         return value
-    if not isinstance(value, pl.DataFrame):
-        kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
+    made = value.lists if isinstance(value, Searched) else value
+    if not isinstance(made, pl.DataFrame):
+        kind = f"{type(made).__module__}.{type(made).__name__}".removeprefix("builtins.")
         raise GraphError(f"{where}: expected a polars DataFrame, got {kind}")
-    types = value.schema
     for column, dtype in schema.items():
-        if column not in types:
+        if column not in made.columns:
             raise GraphError(f"{where}: its frame lacks the column {column!r} ({dtype})")
-        if types[column] != dtype and dtype != frames.EMBEDDING:
-            raise GraphError(f"{where}: the column {column!r} is {types[column]}, expected {dtype}")
-    if types.get("score") == pl.Float64 and (wrong := int(value["score"].is_nan().sum())):
-        raise GraphError(f"{where}: 'score' is NaN in {wrong} of {value.height} rows")
-    return without_gaps(value) if {"query_id", "rank"} <= schema.keys() else value
+    _check_types(where, made, schema)
+    return without_gaps(value) if made is value and {"query_id", "rank"} <= schema.keys() else value
+
+
+def _check_types(where: str, frame: pl.DataFrame, schema: pl.Schema) -> None:
+    """Raise if a column of ``frame`` has another type than in ``schema``, or a score is NaN."""
+    for column, dtype in schema.items():
+        if frame.schema[column] != dtype != frames.EMBEDDING:
+            held = frame.schema[column]
+            raise GraphError(f"{where}: the column {column!r} is {held}, expected {dtype}")
+    if "score" in schema and (wrong := int(frame["score"].is_nan().sum())):
+        raise GraphError(f"{where}: 'score' is NaN in {wrong} of {frame.height} rows")
 
 
 def _check_value(what: str, name: str, value: Any, node: Node, fixed: Collection[str]) -> None:
@@ -154,7 +161,7 @@ def _type_of(node: Node) -> Any:
 
 
 def _check_columns(name: str, node: str, value: Any, frames_of: Mapping[str, pl.Schema]) -> None:
-    """Raise if a frame, also one of a search or of a mapping, lacks a column."""
+    """Raise unless a frame, also one of a search or of a mapping, has its columns."""
     if isinstance(value, Searched):
         value = value.lists
     if isinstance(value, Mapping):
@@ -167,3 +174,4 @@ def _check_columns(name: str, node: str, value: Any, frames_of: Mapping[str, pl.
                 f"override {name!r} lacks columns: {', '.join(missing)}; operators/frames.py says "
                 "what each is"
             )
+        _check_types(f"override {name!r}", value, frames_of[node])

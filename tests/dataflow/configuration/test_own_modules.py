@@ -239,12 +239,17 @@ def test_a_variant_may_be_called_off_and_a_search_of_ones_own_may_fail(
 ) -> None:
     text = '''
     from hamilton.function_modifiers import tag
+    from operators.frames import VECTOR_LISTS, empty
     from operators.postgres.search.timed_search import Searched
 
     @tag(stage="search", io="postgres", fail_open="yes")
     def text_search__off(scoped_queries: pl.DataFrame) -> Searched:
         """No words."""
         raise OSError("my index is gone")
+
+    def vector_search__none(scoped_queries: pl.DataFrame) -> Searched:
+        """No vectors."""
+        return Searched(empty(VECTOR_LISTS))
     '''
     settings = {"modules": [], "corpus_modules": ["./mine.py"]}
     config = write(tmp_path, text, **settings, corpus_defaults={"variants": {"text_search": False}})
