@@ -7,8 +7,6 @@ count for them.
 
 from typing import Any
 
-from hamilton.node import Node
-
 from dataflow.configuration.config_model import Config
 from dataflow.driver.retrieval_driver import build_graph
 from dataflow.execution.plan import node_tags
@@ -34,11 +32,12 @@ def describe_config(config: Config) -> Description:
     """
     graph = build_graph(config).graph
     structure = {*STRUCTURE, *(name for name in graph.config if name.endswith("_variant"))}
-    return describe(graph, structure=structure, identity=CORPUS_IDENTITY, results=_is_result)
-
-
-def _is_result(final: Node) -> bool:
-    return final.name in RESULTS or "owner" in node_tags(final)
+    return describe(
+        graph,
+        structure=structure,
+        identity=CORPUS_IDENTITY,
+        results=lambda final: final.name in RESULTS or "owner" in node_tags(final),
+    )
 
 
 def diff_configs(before: Config, after: Config) -> Diff:

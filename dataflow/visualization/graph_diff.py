@@ -56,8 +56,7 @@ def compare(
     both = sorted(a.keys() & b.keys())
     edges_a, edges_b = _edges(first), _edges(second)
     before, after = (
-        dict(pair for n in both for k, v in nodes[n].parameters.items() for pair in _flat(n, k, v))
-        for nodes in (a, b)
+        {f"{n}.{k}": v for n in both for k, v in _flat(nodes[n].parameters)} for nodes in (a, b)
     )
     return Diff(
         added=sorted(b.keys() - a.keys()),
@@ -78,12 +77,14 @@ def _edges(description: Description) -> set[Edge]:
     return {(start, node.name) for node in nodes for start in (*node.needs, *node.inputs)}
 
 
-def _flat(node: str, name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """A parameter by its full name; of a mapping each of its values."""
-    keys = value if isinstance(value, Mapping) else ()
-    yield from ((f"{node}.{name}.{key}", value[key]) for key in keys)
-    if not keys:
-        yield f"{node}.{name}", value
+def _flat(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in parameters.items():  # of a mapping each value is one
+        parts = (
+            {f"{name}.{key}": one for key, one in value.items()}
+            if isinstance(value, Mapping)
+            else {name: value}
+        )
+        yield from parts.items()
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
