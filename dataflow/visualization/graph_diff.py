@@ -79,12 +79,10 @@ def _edges(description: Description) -> set[Edge]:
 
 def _flat(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in parameters.items():  # of a mapping each value is one
-        parts = (
-            {f"{name}.{key}": one for key, one in value.items()}
-            if isinstance(value, Mapping)
-            else {name: value}
-        )
-        yield from parts.items()
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{key}", one) for key, one in value.items())
+        else:
+            yield name, value
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
