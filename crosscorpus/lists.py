@@ -217,8 +217,10 @@ def pack(
         measure: takes texts and returns the cost of each; default: characters.
 
     Raises:
-        CrosscorpusError: a hit has no ``id`` or no ``text``.
+        CrosscorpusError: a hit has no ``id`` or no ``text``, or the budget is below 0.
     """
+    if budget < 0:
+        raise CrosscorpusError(f"budget must be 0 or more, got {budget}")
     labels = [str(hit.get("label") or _id(hit)) for hit in hits]
     rows = [
         {"chunk_id": n, "rank": n, "text": _text(hit), "source_label": label}

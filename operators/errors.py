@@ -3,6 +3,7 @@
 import difflib
 import logging
 from collections.abc import Collection, Iterable, Sequence
+from traceback import extract_tb
 
 LOG = logging.getLogger("crosscorpus.errors")
 
@@ -48,6 +49,19 @@ def suggest(name: str, known: Iterable[str], otherwise: str | None = None) -> st
     if otherwise is not None:
         return otherwise
     return f"; known: {', '.join(names)}" if names else ""
+
+
+def raised(error: Exception, file: str, columns: Iterable[str]) -> str:
+    """What ``error`` is, and the last line of ``file`` that it came from, as one line.
+
+    Of a column that there is not, with the nearest of ``columns``, or all.
+    """
+    what = str(error).partition("\n")[0]
+    if type(error).__name__ == "ColumnNotFoundError":  # of Polars, which this module does not load
+        what = what.partition("; valid columns")[0].removesuffix(" not found")
+        what += suggest(what.strip('"').rpartition('"')[2], columns)
+    own = [f" line {one.lineno}" for one in extract_tb(error.__traceback__) if one.filename == file]
+    return f"{type(error).__name__}: {what} ({file}{own[-1] if own else ''})"
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -111,6 +111,7 @@ def test_no_passage_of_a_context_can_forge_a_header() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
+        (lambda: pack([], budget=-1), "budget must be 0 or more"),
         (lambda: fuse([[{"text": "x"}]]), "a hit is a mapping with an 'id'"),
         (lambda: fuse([[{"id": 1, "score": float("nan")}]], method="comb_sum"), "finite number"),
         (lambda: dedup([{"id": 1, "text": ""}] * 2), "two hits have the id 1"),

@@ -105,8 +105,9 @@ class SweepOptions:
         list[str],
         typer.Option(
             "--set",
-            help="`NAME=V1,V2,...`: a parameter, a stage (its variants), or one of a corpus "
-            "(`code.vector_weight`). May be given again: every combination is tried.",
+            help="`NAME=V1,V2,...`: a parameter, a stage (its variants), a rule of the order "
+            "(its weights), or one of a corpus (`code.vector_weight`). May be given again: every "
+            "combination is tried.",
         ),
     ]
     config: Annotated[

@@ -28,6 +28,7 @@ from dataflow.configuration.own_modules import (
     variant_of,
 )
 from operators import frames
+from operators.errors import suggest
 from operators.options import INPUTS
 from operators.signals.rule import Rule
 
@@ -140,7 +141,8 @@ def read_layer(*modules: ModuleType) -> Layer:
     """The variants and parameters that the functions of ``modules`` declare.
 
     Raises:
-        ValueError: one parameter has two defaults, so that its default would be ambiguous.
+        ValueError: one parameter has two defaults, so that its default would be ambiguous; or a tag
+            names no frame.
     """
     variants: dict[str, list[str]] = {}
     parameters: dict[str, Parameter] = {}
@@ -177,7 +179,11 @@ def _frames(name: str, function: Any) -> Iterator[tuple[str, pl.Schema]]:
         schemas = [named] if isinstance(named, str) else named
         parts = getattr(function, "transform", [])
         fields = [field for one in parts for field in one.fields] or [name.partition("__")[0]]
-        yield from ((n, getattr(frames, of)) for n, of in zip(fields, schemas, strict=True))
+        known = {of: schema for of, schema in vars(frames).items() if isinstance(schema, pl.Schema)}
+        for of in schemas:
+            if of not in known:
+                raise ValueError(f"{name}: its tag names no frame {of!r}{suggest(of, known)}")
+        yield from ((n, known[of]) for n, of in zip(fields, schemas, strict=True))
 
 
 def _parameters(function: Any, nodes: frozenset[str]) -> Iterator[Parameter]:

@@ -2,7 +2,7 @@
 
 A name is a parameter (``rrf_k``) or a stage, whose value is a variant (``merged``), for every
 corpus that has it; or that of one corpus (``code.vector_weight``); or a rule of the order, whose
-value is its weight (``by_commits``).
+value is its weight (``by_commits`` or ``signal_weights.by_commits``).
 """
 
 from collections.abc import Mapping
@@ -27,6 +27,7 @@ def with_setting(config: Config, name: str, value: Any) -> Config:
         UnknownName: no stage or parameter has the name.
         ConfigError: the value is of another type, or no variant.
     """
+    name = name.removeprefix("signal_weights.")
     if name in (rules := {**RULES, **config.catalog.rules}):
         return config.with_changes({"parameters": {"signal_weights": {name: value}}})
     corpus, _, key = name.rpartition(".")

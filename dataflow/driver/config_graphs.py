@@ -7,8 +7,6 @@ count for them.
 
 from typing import Any
 
-from hamilton.node import Node
-
 from dataflow.configuration.config_model import Config
 from dataflow.driver.retrieval_driver import build_graph
 from dataflow.execution.plan import node_tags
@@ -18,7 +16,8 @@ from dataflow.visualization.graph_model import Description, describe
 RESULTS = frozenset({"results", "context_window", "citations", "evidence_level", "notes"})
 """The nodes of an answer. Shipped nodes that none of them reads are unused in a variant."""
 
-STRUCTURE = ("corpora", "corpus_modules", "own_modules", "chosen_variants", "top_parameters")
+_OF_MODULES = ("corpus_modules", "own_modules", "own_rules")
+STRUCTURE = ("corpora", *_OF_MODULES, "chosen_variants", "top_parameters")
 """Keys of the configuration that say how the graph is built or described."""
 
 
@@ -30,11 +29,11 @@ def describe_config(config: Config) -> Description:
     """
     graph = build_graph(config).graph
     structure = {*STRUCTURE, *(name for name in graph.config if name.endswith("_variant"))}
-    return describe(graph, structure=structure, results=_is_result)
-
-
-def _is_result(final: Node) -> bool:
-    return final.name in RESULTS or "owner" in node_tags(final)
+    return describe(
+        graph,
+        structure=structure,
+        results=lambda final: final.name in RESULTS or "owner" in node_tags(final),
+    )
 
 
 def diff_configs(before: Config, after: Config) -> Diff:

@@ -5,7 +5,6 @@ Hamilton accepts an unknown override or input and ignores it.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from traceback import extract_tb
 from types import CodeType
 from typing import Any
 
@@ -19,7 +18,7 @@ from dataflow.configuration.value_checks import fits, out_of_bounds
 from dataflow.execution.annotations import spell
 from dataflow.execution.built_graph import GraphError
 from operators import frames
-from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
+from operators.errors import CrosscorpusError, UnknownName, check_known, raised, suggest
 from operators.postgres.search.timed_search import Searched
 from operators.ranking.total_order import without_gaps
 
@@ -115,37 +114,32 @@ def _watched(
     except CrosscorpusError:
         raise
     except Exception as error:
-        entries = extract_tb(error.__traceback__)
-        entry = next((one for one in reversed(entries) if one.filename == file), entries[-1])
-        what = f"{type(error).__name__}: {_first_line(error, frames_read)}"
-        raise GraphError(f"{where} raises {what} ({entry.filename} line {entry.lineno})") from error
+        columns = {column for frame in frames_read.values() for column in frame.columns}
+        raise GraphError(f"{where} raises {raised(error, file, columns)}") from error
     for name, frame in frames_read.items():
         if copies[name].schema != frame.schema or copies[name].height != frame.height:
             raise GraphError(f"{where} changes its input {name!r}: make a new frame of it")
     if schema is None:
         return value
-    if not isinstance(value, pl.DataFrame):
-        kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
+    made = value.lists if isinstance(value, Searched) else value
+    if not isinstance(made, pl.DataFrame):
+        kind = f"{type(made).__module__}.{type(made).__name__}".removeprefix("builtins.")
         raise GraphError(f"{where}: expected a polars DataFrame, got {kind}")
-    types = value.schema
     for column, dtype in schema.items():
-        if column not in types:
+        if column not in made.columns:
             raise GraphError(f"{where}: its frame lacks the column {column!r} ({dtype})")
-        if types[column] != dtype and dtype != frames.EMBEDDING:
-            raise GraphError(f"{where}: the column {column!r} is {types[column]}, expected {dtype}")
-    if types.get("score") == pl.Float64 and (wrong := int(value["score"].is_nan().sum())):
-        raise GraphError(f"{where}: 'score' is NaN in {wrong} of {value.height} rows")
-    return without_gaps(value) if {"query_id", "rank"} <= schema.keys() else value
+    _check_types(where, made, schema)
+    return without_gaps(value) if made is value and {"query_id", "rank"} <= schema.keys() else value
 
 
-def _first_line(error: Exception, frames_read: Mapping[str, pl.DataFrame]) -> str:
-    """The first line of a message; for a column that no frame has, with the nearest one, or all."""
-    line = str(error).partition("\n")[0]
-    if not isinstance(error, pl.exceptions.ColumnNotFoundError):
-        return line
-    line = line.partition("; valid columns")[0]
-    columns = {column for frame in frames_read.values() for column in frame.columns}
-    return line + suggest(line.strip('"').rpartition('"')[2], columns)
+def _check_types(where: str, frame: pl.DataFrame, schema: pl.Schema) -> None:
+    """Raise if a column of ``frame`` has another type than in ``schema``, or a score is NaN."""
+    for column, dtype in schema.items():
+        if frame.schema[column] != dtype != frames.EMBEDDING:
+            held = frame.schema[column]
+            raise GraphError(f"{where}: the column {column!r} is {held}, expected {dtype}")
+    if "score" in schema and (wrong := int(frame["score"].is_nan().sum())):
+        raise GraphError(f"{where}: 'score' is NaN in {wrong} of {frame.height} rows")
 
 
 def _check_value(what: str, name: str, value: Any, node: Node, fixed: Collection[str]) -> None:
@@ -167,7 +161,7 @@ def _type_of(node: Node) -> Any:
 
 
 def _check_columns(name: str, node: str, value: Any, frames_of: Mapping[str, pl.Schema]) -> None:
-    """Raise if a frame, also one of a search or of a mapping, lacks a column."""
+    """Raise unless a frame, also one of a search or of a mapping, has its columns."""
     if isinstance(value, Searched):
         value = value.lists
     if isinstance(value, Mapping):
@@ -180,3 +174,4 @@ def _check_columns(name: str, node: str, value: Any, frames_of: Mapping[str, pl.
                 f"override {name!r} lacks columns: {', '.join(missing)}; operators/frames.py says "
                 "what each is"
             )
+        _check_types(f"override {name!r}", value, frames_of[node])

@@ -4,8 +4,10 @@ Hamilton turns a node that no variant provides into an input, and the error come
 fails. The check looks at the built graph.
 """
 
+import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
 from operator import attrgetter
 from types import ModuleType
 from typing import Any
@@ -42,10 +44,18 @@ def build(
     """The graph of ``modules``; a node of a later module replaces an earlier one of that name.
 
     The thread that executes it computes all nodes itself.
+
+    Raises:
+        GraphError: a node reads another one as another type.
     """
     builder = Builder().with_modules(*modules).allow_module_overrides()
-    with _building, quiet_hamilton():
-        built = builder.with_config(dict(config)).with_adapters(LooseInputs(), *adapters).build()
+    builder = builder.with_config(dict(config)).with_adapters(LooseInputs(), *adapters)
+    try:
+        with _building, quiet_hamilton():
+            built = builder.build()
+    except ValueError as error:
+        fault = str(error).removeprefix("Error: ").partition("\n")[0].partition(" Please fix")[0]
+        raise GraphError(re.sub(r"<class '(.*?)'>", r"\1", fault).strip()) from error
     built.graph_executor = Scheduler(0, adapter=built.adapter)
     return built
 
@@ -55,16 +65,22 @@ def check_declared(
     declared: Collection[str],
     shown: Callable[[Node], str] = attrgetter("name"),
 ) -> None:
-    """Raise for a built graph with an input that neither a node nor ``declared`` (names) provides.
+    """Raise for a built graph with a circle, or an input that neither a node nor ``declared`` has.
 
     Args:
         graph: the graph.
-        declared: names of inputs that a run provides.
+        declared: names of the inputs of a run.
         shown: the name of a node in the error.
 
     Raises:
-        GraphError: names the nodes that read the input, and the nearest name.
+        GraphError: the nodes of the circle; or the readers of the input, and the nearest name.
     """
+    needed = {node.name: [one.name for one in node.dependencies] for node in graph.nodes.values()}
+    try:
+        TopologicalSorter(needed).prepare()
+    except CycleError as error:
+        circle = " -> ".join(shown(graph.nodes[name]) for name in error.args[1])
+        raise GraphError(f"nodes read each other in a circle: {circle}") from None
     for node in sorted(graph.nodes.values(), key=lambda n: str(n.name)):
         if node.user_defined and node.name not in declared and node.name not in graph.config:
             readers = ", ".join(sorted({shown(reader) for reader in node.depended_on_by}))

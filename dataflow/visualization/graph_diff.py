@@ -6,7 +6,7 @@ a default is reported at that node.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -56,7 +56,7 @@ def compare(
     both = sorted(a.keys() & b.keys())
     edges_a, edges_b = _edges(first), _edges(second)
     before, after = (
-        {f"{n}.{k}": v for n in both for k, v in nodes[n].parameters.items()} for nodes in (a, b)
+        {f"{n}.{k}": v for n in both for k, v in _flat(nodes[n].parameters)} for nodes in (a, b)
     )
     return Diff(
         added=sorted(b.keys() - a.keys()),
@@ -75,6 +75,14 @@ def compare(
 def _edges(description: Description) -> set[Edge]:
     nodes = description.nodes.values()
     return {(start, node.name) for node in nodes for start in (*node.needs, *node.inputs)}
+
+
+def _flat(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in parameters.items():  # of a mapping each value is one
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{key}", one) for key, one in value.items())
+        else:
+            yield name, value
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:

@@ -98,7 +98,8 @@ class OpenAIEmbedder:
         return self._cache.vectors(texts, self._embed_questions, self.dimensions)
 
     def _embed_questions(self, texts: Sequence[str]) -> Vectors:
-        beginnings = [_beginning(text, self.max_tokens) for text in readable(texts)]
+        size = self.max_tokens * _BYTES_A_TOKEN
+        beginnings = [text.encode()[:size].decode(errors="ignore") for text in readable(texts)]
         return self._embed(beginnings, self.endpoint.query_prefix)
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
@@ -188,10 +189,6 @@ def full_name(endpoint: Endpoint) -> str:
 
 def _tokens(text: str) -> int:
     return -(-len(text.encode()) // _BYTES_A_TOKEN)
-
-
-def _beginning(text: str, max_tokens: int) -> str:
-    return text.encode()[: max_tokens * _BYTES_A_TOKEN].decode(errors="ignore")
 
 
 def _request(

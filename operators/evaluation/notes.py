@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from operators.errors import counted
+from operators.errors import counted, first_of
 from operators.evaluation.statistics import PERMUTATIONS, lowest_p
 from operators.evaluation.tables import SIGNIFICANT
 
@@ -81,7 +81,7 @@ def _trigger_note(queries: pl.DataFrame, usual_trigger: str | None) -> list[str]
 
 
 def _note(ids: pl.Series, one: str, more: str, rest: str = "") -> list[str]:
-    """The number of ``ids`` in a sentence, with the first of them; nothing if there are none."""
-    ids = ids.unique().sort()
-    sentence = f"{one if len(ids) == 1 else more} {rest}".strip()
-    return [f"{len(ids)} {sentence}: {ids[0]}"] if len(ids) else []
+    """The number of ``ids`` in a sentence, with the first three; nothing if there are none."""
+    names = ids.unique().sort().to_list()
+    sentence = f"{one if len(names) == 1 else more} {rest}".strip()
+    return [f"{len(names)} {sentence}: {first_of(names, 3)}"] if names else []

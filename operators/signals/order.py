@@ -60,9 +60,7 @@ def signals(
     said: dict[str, list[object]] = {name: [] for name in _SAID}
     used = {name: weight for name, weight in weights.items() if weight and seen.height}
     for name, weight in used.items():
-        told = rules[name](seen, questions)
-        values, sources = told if isinstance(told, tuple) else (told, None)
-        value = np.asarray(values, np.float64)
+        value, sources = rules[name](seen, questions)
         concerned = np.flatnonzero(value).tolist()
         rows += concerned
         said["signal"] += [name] * len(concerned)

@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from operators.errors import CrosscorpusError, raised
+
 Values: TypeAlias = NDArray[np.float64] | Sequence[float]
 """One value a hit, in the order of the hits; 0: the rule says nothing of it."""
 
@@ -32,9 +34,27 @@ class Rule:
     meaning: str  # the first line of its docstring
     function: Callable[[pl.DataFrame, Questions], Told]
 
-    def __call__(self, hits: pl.DataFrame, questions: Questions) -> Told:
-        """The values of ``hits``, as the function gives them."""
-        return self.function(hits, questions)
+    def __call__(
+        self, hits: pl.DataFrame, questions: Questions
+    ) -> tuple[NDArray[np.float64], Sequence[int | None] | None]:
+        """The values of ``hits``, and the chunks that they come from.
+
+        Raises:
+            CrosscorpusError: the function fails, or does not give one finite number a hit.
+        """
+        try:
+            told = self.function(hits, questions)
+            values, sources = told if isinstance(told, tuple) else (told, None)
+            value = np.asarray(values, np.float64)
+        except Exception as error:
+            what = raised(error, self.function.__code__.co_filename, hits.columns)
+            raise CrosscorpusError(f"the rule {self.name!r} raises {what}") from error
+        if value.shape != (hits.height,) or not np.isfinite(value).all():
+            wanted = f"one finite number for each of {hits.height} hits"
+            raise CrosscorpusError(
+                f"the rule {self.name!r} must give {wanted}, got {value.tolist()!s:.60}"
+            )
+        return value, sources
 
 
 def factor(function: Callable[[pl.DataFrame, Questions], Told]) -> Rule:

@@ -44,7 +44,7 @@ def _read(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
     unread = [number for number, page in enumerate(pages, start=1) if page is None]
     if len(unread) == len(pages):
         return _failed(f"damaged: its text is lost: none of {len(pages)} pages can be read")
-    if not _has_text(pages):
+    if not any(c.isalnum() for page in pages if page for c in page):
         many = "its page has" if len(pages) == 1 else f"its {len(pages)} pages have"
         return {"state": "no_text", "reason": f"{many} no text: scanned?"}
     return {**content, "state": "text", "pages": [page or "" for page in pages], "unread": unread}
@@ -52,10 +52,6 @@ def _read(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
 
 def _failed(reason: str) -> dict[str, Any]:
     return {"state": "failed", "reason": reason}
-
-
-def _has_text(pages: list[str | None]) -> bool:
-    return any(c.isalnum() for page in pages if page for c in page)
 
 
 def _with_pdfium(data: bytes, limits: dict[str, int]) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def _adf(node: Mapping[str, Any]) -> str:
     if kind == "codeBlock":
         return f"```{attributes.get('language') or ''}\n{inner}\n```\n\n"
     if kind in ("listItem", "taskItem", "decisionItem"):
-        return f"- {_indented(inner)}\n"
+        return "- " + re.sub(r"\n+", "\n  ", inner.strip()) + "\n"  # its further lines indented
     if kind in ("bulletList", "orderedList", "taskList", "decisionList"):
         return f"{inner}\n"
     if kind == "table":
@@ -134,11 +134,6 @@ def _adf(node: Mapping[str, Any]) -> str:
         milliseconds = int(attributes.get("timestamp") or 0)
         return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d}"
     return inner or _shown(attributes) or "\n" * (kind == "hardBreak")
-
-
-def _indented(item: str) -> str:
-    """The text of a list's item: its further lines, such as a list in it, are indented."""
-    return re.sub(r"\n+", "\n  ", item.strip())
 
 
 def _shown(attributes: Mapping[str, Any]) -> str:

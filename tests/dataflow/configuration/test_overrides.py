@@ -59,7 +59,7 @@ def test_a_value_of_another_type_is_an_error(name, value):
 
 def test_the_name_of_a_rule_sets_its_weight_and_leaves_the_others() -> None:
     default = load_config("default")
-    weights = with_setting(default, "by_commits", 0.2).parameters["signal_weights"]
+    weights = with_setting(default, "signal_weights.by_commits", 0.2).parameters["signal_weights"]
     assert weights == {**default.parameters["signal_weights"], "by_commits": 0.2}
     with pytest.raises(UnknownName, match="did you mean 'by_commits'"):
         with_setting(default, "by_commit", 0.2)

@@ -34,7 +34,7 @@ def test_what_the_numbers_leave_out_is_said():
         "1 query has no relevant document, and score 0: q",
         "1 relevant document is not in the collection, and counts as missed: gone",
         "b answers nothing to 1 query: q",
-        "mute answers nothing to 2 queries: p",
+        "mute answers nothing to 2 queries: p, q",
     )
 
 
