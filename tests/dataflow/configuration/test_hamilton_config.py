@@ -21,7 +21,7 @@ def changed(name):
         *found.added,
         *found.removed,
         *(change.where for change in found.implementations),
-        *(change.where.rpartition(".")[0] for change in found.parameters),
+        *(n for change in found.parameters for n in nodes if change.where.startswith(f"{n}.")),
     }
     return {n for n in differing if nodes[n].stage not in TOLD_ABOUT and not nodes[n].field_of}
 

@@ -220,17 +220,17 @@ def test_a_variant_may_be_called_off_and_a_search_of_ones_own_may_fail(
 ) -> None:
     text = """
     from hamilton.function_modifiers import tag
-    from operators.frames import LINKED_LISTS, empty
-    from operators.postgres.search.timed_search import Searched
+    from operators.postgres.search.timed_search import Searched, SearchRequest, timed_search
+    from operators.postgres.search.vector_search import search_vectors
 
     @tag(stage="search", io="postgres", fail_open="yes")
     def text_search__off(scoped_queries: pl.DataFrame) -> Searched:
         raise OSError("my index is gone")
 
-    def linked_search__none(scoped_queries: pl.DataFrame) -> Searched:
-        return Searched(empty(LINKED_LISTS))
+    def vector_search__own(search_request: SearchRequest, query_embeddings: pl.DataFrame) -> Searched:
+        return timed_search("vector", search_vectors, search_request, query_embeddings)
     """
-    chosen = {"variants": {"text_search": False, "linked_search": "none"}}
+    chosen = {"variants": {"text_search": False, "vector_search": "own"}}
     settings = {"modules": [], "corpus_modules": ["./mine.py"], "corpus_defaults": chosen}
     config = write(tmp_path, text, **settings)
     with driver_of(filled, config) as driver:
