@@ -227,7 +227,9 @@ def test_a_variant_may_be_called_off_and_a_search_of_ones_own_may_fail(
     def text_search__off(scoped_queries: pl.DataFrame) -> Searched:
         raise OSError("my index is gone")
 
-    def vector_search__own(search_request: SearchRequest, query_embeddings: pl.DataFrame) -> Searched:
+    def vector_search__own(
+        search_request: SearchRequest, query_embeddings: pl.DataFrame
+    ) -> Searched:
         return timed_search("vector", search_vectors, search_request, query_embeddings)
     """
     chosen = {"variants": {"text_search": False, "vector_search": "own"}}
