@@ -13,8 +13,9 @@ import polars as pl
 
 from operators.foundation.tokenizer import STOP_WORDS
 from operators.question.intent import words_in_line
-from operators.signals.rare_name import MOST
+from operators.signals.rare_name import FEW
 from operators.signals.rule import Questions, Values, lead
+from operators.signals.secondary import of_tests
 
 DEEPEST = 20
 """How many passages of a keyword list are compared: who has the words in order is among them."""
@@ -31,7 +32,10 @@ SHARE = 0.75
 
 @lead
 def literal(hits: pl.DataFrame, questions: Questions) -> Values:
-    """The share of the question's words that the passage has in their order, if few have them."""
+    """The share of the question's words that the passage has in their order, if few have them.
+
+    Tests count only where nothing else has the words.
+    """
     value = [0.0] * hits.height
     if not any(asked["literal"] for asked in questions.values()):
         return value
@@ -42,10 +46,14 @@ def literal(hits: pl.DataFrame, questions: Questions) -> Values:
             share = share_in_order(parts, words_in_line(text))
             if share >= SHARE:
                 found[query].append((share, row))
-    for shares in found.values():
+    places = hits["path", "anchor"].rows()
+    for query, shares in found.items():
+        if not questions[query]["about_secondary"]:  # tests repeat what the source says
+            sources = [(share, row) for share, row in shares if not of_tests(*places[row])]
+            shares = sources or shares
         best = max(shares)[0]
         rows = [row for share, row in shares if share == best]
-        for row in rows if len(rows) <= MOST else ():
+        for row in rows if len(rows) <= FEW else ():
             value[row] = best
     return value
 

@@ -5,7 +5,7 @@
 
 A hit takes the score of its place by ``wanted`` among the hits of its corpus: the scores of a
 corpus stay the same numbers, so that hits of other corpora keep their ranks. Then hits that lead
-come first, and those that are behind last.
+come first, of them last those that lose by a gain, as tests do; hits that are behind come last.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,6 +20,9 @@ from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.frames import SIGNALS, empty
 from operators.ranking.total_order import BEST_FIRST
 from operators.signals.rule import Rule
+
+_LOSES = 1e-6
+"""What the lead of a hit that loses is times: it stays ahead of those that do not lead."""
 
 _SAID = {name: SIGNALS[name] for name in ("signal", "kind", "value", "weight", "source")}
 
@@ -126,15 +129,17 @@ def _effects(
     rows = signals.join(keys, on=["query_id", "chunk_id"], maintain_order="left")
     factor, gain = np.ones(hits.height), np.zeros(hits.height)
     ahead, behind = np.zeros(hits.height), np.zeros(hits.height)
+    loses = np.zeros(hits.height, dtype=bool)
     for kind, value, weight, row in rows["kind", "value", "weight", "row"].iter_rows():
         if kind == "factor":
             factor[row] *= weight**value
         elif kind == "gain":
             gain[row] += weight * value
+            loses[row] |= weight * value < 0
         else:
             ahead[row] = max(ahead[row], weight * value)
             behind[row] = min(behind[row], weight * value)
-    return factor, gain, np.where(ahead > 0, ahead, behind)
+    return factor, gain, np.where(ahead > 0, np.where(loses, ahead * _LOSES, ahead), behind)
 
 
 def _falling(

@@ -1,4 +1,4 @@
-"""A name that a handful of passages has decides: an embedding has never seen it."""
+"""A name that few passages have decides: an embedding has never seen it."""
 
 import re
 from collections import defaultdict
@@ -7,8 +7,8 @@ import polars as pl
 
 from operators.signals.rule import Questions, Values, lead
 
-MOST = 5
-"""The most passages that have what is rare."""
+FEW, MOST = 5, 20
+"""The most passages that have a rare name; of one that more than ``FEW`` have, half counts."""
 
 OTHERS = 2
 """The most other words of a question that looks up a name; a longer one only mentions it."""
@@ -34,6 +34,7 @@ def rare_name(hits: pl.DataFrame, questions: Questions) -> Values:
         for name in names:
             whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
             having = [row for row, text in rows if name in text and whole.search(text)]
+            worth = WORTH if len(having) <= FEW else WORTH / 2
             for row in having if len(having) <= MOST else ():
-                value[row] += WORTH / len(names)
+                value[row] += worth / len(names)
     return value

@@ -17,6 +17,7 @@ _TESTS = re.compile(
     r"|[^/]*\.(?:test|spec))\.\w+$"
     r"|(?:^|/)(?:tests?|testing|__tests__|spec|testdata|fixtures)/"
 )
+_MODULE = re.compile(r"tests?::|tests\Z")  # of Rust, in the file that it tests
 _SAMPLES = re.compile(
     r"(?:^|/)(?:_?compat|legacy|deprecated|_?examples?|docs?_src|samples?|benchmarks?|bench)/"
 )
@@ -36,23 +37,24 @@ def secondary(hits: pl.DataFrame, questions: Questions) -> Values:
     Likewise for a commit that raises the version of a dependency. 0 if the question is about such.
     A package's file that defines something is an ordinary file.
     """
-    columns = hits["query_id", "corpus", "repo", "path", "metadata", "of_file", "title"].rows()
+    names = ("query_id", "corpus", "repo", "path", "metadata", "of_file", "title", "anchor")
+    columns = hits[names].rows()
     defining = {
         (query, corpus, repo, path)
-        for query, corpus, repo, path, metadata, of_file, _ in columns
+        for query, corpus, repo, path, metadata, of_file, *_ in columns
         if of_file and metadata and (f'"{DEFINES}"' in metadata or f'"{SIGNATURES}"' in metadata)
     }
     is_one = [
         not questions[query]["about_secondary"]
         and (
-            is_test(path)
+            of_tests(path, anchor)
             or _is_sample(path)
             or (_re_exports(path) and (query, corpus, repo, path) not in defining)
         )
         if of_file
         else raises_a_version(title, metadata)
         and _VERSION_WORDS.isdisjoint(questions[query]["vocabulary"])
-        for query, corpus, repo, path, metadata, of_file, title in columns
+        for query, corpus, repo, path, metadata, of_file, title, anchor in columns
     ]
     share = hits["score"].to_numpy() / np.maximum(hits["best"].to_numpy(), 1e-12)
     return np.where(is_one, -share, 0.0)
@@ -65,6 +67,16 @@ def is_secondary(path: str) -> bool:
     (True, True, False)
     """
     return is_test(path) or _is_sample(path) or _re_exports(path)
+
+
+def of_tests(path: str | None, anchor: str | None) -> bool:
+    """Whether a passage is of a test: by its file, or by the module in it.
+
+    >>> of_tests("src/a.rs", "tests::reads"), of_tests("src/a.rs", "testing")
+    (True, False)
+    """
+    in_module = anchor is not None and _MODULE.match(anchor) is not None
+    return in_module or (path is not None and is_test(path))
 
 
 @cached_if_short(65_536)

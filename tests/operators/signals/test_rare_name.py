@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from operators.frames import FUSED
-from operators.signals.rare_name import MOST
+from operators.signals.rare_name import FEW, MOST
 from tests.support.ordering import asked, ordered
 
 
@@ -32,6 +32,8 @@ def test_a_part_of_a_longer_name_is_not_the_name() -> None:
 def test_a_name_that_many_passages_have_decides_nothing() -> None:
     assert order("buf_valid", "a buffer", *["buf_valid"] * MOST)[0] == 1
     assert order("buf_valid", "a buffer", *["buf_valid"] * (MOST + 1))[0] == 0
+    rarer = order("buf_valid RawIOBase", *["buf_valid"] * (FEW + 1), "RawIOBase")
+    assert rarer[0] == FEW + 1
 
 
 def test_a_longer_question_only_mentions_its_names() -> None:
