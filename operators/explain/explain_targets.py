@@ -138,8 +138,14 @@ def _visible(
 
 
 def is_id(name: str | int) -> bool:
-    """Whether ``name`` is a chunk's id, as a number or in digits."""
-    return isinstance(name, int) or bool(re.fullmatch(r"-?\d{6,20}", name.strip()))
+    """Whether ``name`` is a chunk's id, as a number or in digits: one of 64 bits.
+
+    >>> is_id("-9223372036854775808"), is_id("9223372036854775808"), is_id(2**63)
+    (True, False, False)
+    """
+    text = str(name).strip()
+    known = isinstance(name, int) or bool(re.fullmatch(r"-?\d{6,19}", text))
+    return known and -(2**63) <= int(text) < 2**63
 
 
 def best(
