@@ -79,8 +79,7 @@ def read_change(patch: str | bytes) -> Change:
     of this module and a merge's combined diff. Bytes that are no UTF-8 become U+FFFD.
 
     Args:
-        patch: the output of ``git diff``, ``git format-patch``, ``git show`` or ``diff -u``; in
-            UTF-8 or UTF-16.
+        patch: the output of ``git diff``, ``git format-patch``, ``git show`` or ``diff -u``.
 
     Raises:
         CrosscorpusError: it is empty, has colours, or names no changed file.
@@ -135,10 +134,6 @@ def _check_lines(data: bytes, files: Sequence[ChangedFile], *, is_empty: bool) -
 def _bytes(patch: str | bytes) -> bytes:
     """The patch in UTF-8, without a byte-order mark."""
     data = clean_text(patch).encode() if isinstance(patch, str) else patch
-    if data.startswith(codecs.BOM_UTF16_LE) or data[1:8:2] == b"\0" * 4 != data[:8:2]:
-        data = data.decode("utf-16-le", "replace").encode("utf-8", "replace")
-    elif data.startswith(codecs.BOM_UTF16_BE) or data[:8:2] == b"\0" * 4 != data[1:8:2]:
-        data = data.decode("utf-16-be", "replace").encode("utf-8", "replace")
     data = data.removeprefix(codecs.BOM_UTF8)
     if _COLOURED.search(data):
         raise CrosscorpusError("the patch has colours: give `git diff --no-color`")
