@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -62,7 +62,7 @@ def learn(options: LearnOptions) -> None:
     out, bars = options.out, batch_progress(["training", "base", "learned"], 0)
     base, extends = load_config(options.config), seen_from(options.config, out)
     queries, judged = read_queries(options.queries), read_qrels(options.qrels)
-    how = {"extends": extends, "all_corpora": options.all_corpora}
+    how: dict[str, Any] = {"extends": extends, "all_corpora": options.all_corpora}
     with open_to_read(options.collection) as store, bars as on_batch:
         fit = run(store, base, queries, judged, on_batch=on_batch, **how)
     text = experiment_text(fit, collection=options.collection)

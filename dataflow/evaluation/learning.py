@@ -66,9 +66,10 @@ def learn(
     qrels: pl.DataFrame,
     *,
     extends: str = "default",
+    all_corpora: bool = False,
+    depth: int = 100,
     embedder: Embedder | None = None,
     on_batch: Callable[[str, int], object] | None = None,
-    **evaluated: Any,
 ) -> FitResult:
     """Fit the fusion's weights to judged queries: those of scores (``merged: convex``).
 
@@ -80,8 +81,9 @@ def learn(
         queries: columns ``JUDGED_QUERIES``; those with the same ``group`` are on one side.
         qrels: columns ``QRELS``.
         extends: the name of the starting configuration in the experiment file.
-        embedder, evaluated: of the test half, see :func:`dataflow.evaluation.graph.evaluate`; the
-            training half counts both ways, whatever ``all_corpora`` says.
+        all_corpora, depth: of the test half, see :func:`dataflow.evaluation.graph.evaluate`; the
+            training half counts both ways.
+        embedder: as there.
         on_batch: is called with a name and the number of further finished queries.
 
     Raises:
@@ -106,8 +108,9 @@ def learn(
         store,
         {"base": config, "learned": tried},
         *check_judged(judged[test], grades),
+        all_corpora=all_corpora,
+        depth=depth,
         **arguments,
-        **evaluated,
     )
     return FitResult(learned, base, experiment, len(training), evaluation)
 
