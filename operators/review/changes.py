@@ -44,7 +44,6 @@ _WHOLE = ("renamed", "copied", "mode", "binary", "submodule", "deleted")
 """The kinds of a changed file that may have no hunk."""
 _MOVES: dict[bytes, Kind] = {b"rename": "renamed", b"copy": "copied"}
 _MODES = (b"index", b"new file mode", b"deleted file mode")
-_EPOCH = re.compile(rb"\t(?:1970-01-01|1969-12-31) ")  # the date that GNU diff gives a missing file
 
 
 class ChangedFile(NamedTuple):
@@ -185,11 +184,6 @@ def _plain_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
     lines = reader.take(), reader.take()
     sides = line_sides(*map(line_path, lines))
     hunks = read_hunks(reader, _name(sides), lines[1].endswith(b"\r"), notes)
-    if len(hunks) == 1:
-        if _EPOCH.search(lines[0]) and hunks[0].old_start == hunks[0].old_count == 0:
-            sides = Sides(None, sides.new)
-        elif _EPOCH.search(lines[1]) and hunks[0].new_start == hunks[0].new_count == 0:
-            sides = Sides(sides.old, None)
     return _file(sides, None, hunks, notes)
 
 
