@@ -17,7 +17,7 @@ import polars as pl
 from benchmarks.few_queries import found
 from benchmarks.judged import NDCG, set_folder
 from dataflow import load_config
-from dataflow.evaluation.learning import FitOptions, base_parameters, learn
+from dataflow.evaluation.learning import base_parameters, learn
 from operators.arrays.segments import Floats
 from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import together
@@ -59,7 +59,7 @@ def row(name: str, seeds: range) -> str:
             load_config("default"),
             read_queries(folder / "queries.jsonl"),
             read_qrels(folder / "qrels.tsv"),
-            FitOptions(depth=0),
+            depth=0,
         )
     gains = np.array(list(splits(name, seeds)))
     cells = [*differences(result.evaluation), *(_spread(gains[:, mode, 0]) for mode in (0, 1))]

@@ -29,19 +29,13 @@ def grep(
     Example: crosscorpus grep '"oidc.expiry"'
     """
     import_hamilton()
-    from dataflow import build_driver, load_config
+    from dataflow import build_driver
     from dataflow.cli.console.terminal import OUT, print_json
     from dataflow.service.every_place import every_place
     from operators.explain.named_documents import file_of
-    from operators.postgres.connection import resolve_dsn
-    from operators.postgres.store import open_store
 
-    settings = load_config(config)
     options: dict[str, Any] = {"repos": repo or None, "path": path, "corpora": corpus or None}
-    with (
-        open_store(resolve_dsn(reading=True), collection, max_size=settings.workers) as store,
-        build_driver(settings, store=store) as driver,
-    ):
+    with build_driver(config, collection) as driver:
         told = every_place(driver, text, regex=regex, **options)
     lines = told.lines.to_dicts()
     if as_json:

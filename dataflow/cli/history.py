@@ -26,18 +26,12 @@ def history(
     Example: crosscorpus history src/cache.py:10-40
     """
     import_hamilton()
-    from dataflow import build_driver, load_config
+    from dataflow import build_driver
     from dataflow.cli.console.terminal import OUT, print_json
     from dataflow.driver.visibility import visible_homes
     from dataflow.service.place_history import place_history
-    from operators.postgres.connection import resolve_dsn
-    from operators.postgres.store import open_store
 
-    settings = load_config(config)
-    with (
-        open_store(resolve_dsn(reading=True), collection, max_size=settings.workers) as store,
-        build_driver(settings, store=store) as driver,
-    ):
+    with build_driver(config, collection) as driver:
         told = place_history(driver, visible_homes(driver.homes, driver.config), place)
     commits = told.commits.to_dicts()
     if as_json:

@@ -1,5 +1,6 @@
 """The commands that make judged queries."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -74,13 +75,4 @@ def judge_git(
         for line in plain:
             typer.echo(line)
 
-    data = {
-        "questions": made.questions,
-        "commits": made.commits,
-        "skipped": made.skipped,
-        "queries": str(made.queries),
-        "qrels": str(made.qrels),
-        "trees": {name: str(tree) for name, tree in made.trees.items()},
-        "commands": plain,
-    }
-    print_result(as_json, data, show)
+    print_result(as_json, asdict(made) | {"commands": plain}, show)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,7 +32,6 @@ class LearnOptions:
     ]
     qrels: Qrels
     out: Annotated[Path, written("--out", "-o", help="Experiment file to write.")]
-    seed: Annotated[int, typer.Option(help="Seed of the split into halves.")] = 0
     all_corpora: AllCorpora = False
     config: Annotated[
         str,
@@ -56,17 +55,16 @@ def learn(options: LearnOptions) -> None:
     from dataflow.cli.console.evaluation_tables import batch_progress, fit_as_json, show_evaluation
     from dataflow.cli.console.terminal import open_to_read, print_json
     from dataflow.configuration.loader import seen_from
-    from dataflow.evaluation.learning import FitOptions, experiment_text
+    from dataflow.evaluation.learning import experiment_text
     from dataflow.evaluation.learning import learn as run
     from operators.evaluation.judgements import read_qrels, read_queries
 
     out, bars = options.out, batch_progress(["training", "base", "learned"], 0)
     base, extends = load_config(options.config), seen_from(options.config, out)
     queries, judged = read_queries(options.queries), read_qrels(options.qrels)
-    chosen = ("seed", "all_corpora")
-    how = FitOptions(extends=extends, **{name: getattr(options, name) for name in chosen})
+    how: dict[str, Any] = {"extends": extends, "all_corpora": options.all_corpora}
     with open_to_read(options.collection) as store, bars as on_batch:
-        fit = run(store, base, queries, judged, how, on_batch=on_batch)
+        fit = run(store, base, queries, judged, on_batch=on_batch, **how)
     text = experiment_text(fit, collection=options.collection)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")

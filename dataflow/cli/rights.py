@@ -94,12 +94,9 @@ def rights_check(
     Example: crosscorpus rights check ann "who is paid when?" --group hr -C team
     """
     from dataflow import build_driver
-    from dataflow.cli.console.terminal import open_to_read, print_result
+    from dataflow.cli.console.terminal import print_result
 
-    with (
-        open_to_read(collection) as store,
-        build_driver(config, collection, store=store) as driver,
-    ):
+    with build_driver(config, collection) as driver:
         answer = driver.ask(question, principals=[user, *(group or ())], top_k=top_k)
     lines = [f"{one.rank + 1:>2}  {one.label}" for one in answer] or ["no results"]
     rows = [{"label": one.label, "url": one.url, "score": one.score} for one in answer]

@@ -7,7 +7,6 @@ from contextvars import copy_context
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import partial
-from html import escape
 from typing import Any
 
 import polars as pl
@@ -109,16 +108,6 @@ class Answer:
     def __getitem__(self, index: int) -> Passage:
         """The passage at ``index``, from 0."""
         return self.passages[index]
-
-    def _repr_html_(self) -> str:
-        """A table with links, for a notebook."""
-        rows = "".join(
-            f"<tr><td>{one.rank + 1}</td><td>{_link(one)}</td><td>{one.score:.4f}</td>"
-            f"<td><pre>{escape(one.text[:400])}</pre></td></tr>"
-            for one in self.passages
-        )
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        return f"<table>{rows}</table>" + (f"<ul>{notes}</ul>" if notes else "")
 
 
 class AnswerMethods:
@@ -251,8 +240,3 @@ def answer_of(out: Mapping[str, Any], whole: pl.DataFrame) -> Answer:
         frame=results,
         evidence=level_of_one(out["evidence_level"]),
     )
-
-
-def _link(one: Passage) -> str:
-    label = escape(one.label)
-    return f'<a href="{escape(one.url)}">{label}</a>' if one.url else label

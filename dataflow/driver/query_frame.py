@@ -61,8 +61,8 @@ def complete_queries(
     Args:
         frame: ``query_id`` (whole numbers, each once) and ``text`` (String) or ``texts``
             (List(String)); any other column of :data:`operators.frames.QUERIES` may be given, and
-            ``only_corpora`` for ``corpora``. ``trigger`` may be a name (String; "none" is none) or
-            a mix (Struct of shares). Times without a zone are UTC.
+            ``only_corpora`` for ``corpora``. ``trigger`` may be a name (String; "none" is none).
+            Times without a zone are UTC.
         triggers: the triggers that exist.
         corpora: the corpora that exist.
         longest: the maximum length of a text, in characters.
@@ -97,8 +97,6 @@ def complete_queries(
         share = pl.struct(trigger="trigger", share=pl.lit(1.0))
         named = pl.when(pl.col("trigger").fill_null("none") != "none").then(pl.concat_list(share))
         queries = queries.with_columns(trigger=named.otherwise(pl.lit([], dtype=_NAMED_SHARES)))
-    elif isinstance(queries.schema.get("trigger"), pl.Struct):
-        queries = queries.with_columns(_mixes(queries["trigger"]))
     completed = queries.select(_column(queries, name, dtype) for name, dtype in QUERIES.items())
     try:
         check(completed, QUERIES, "queries")
@@ -107,18 +105,6 @@ def complete_queries(
     completed = _with_texts(completed, longest)
     _check_values(completed, triggers, corpora)
     return completed
-
-
-def _mixes(triggers: pl.Series) -> pl.Series:
-    """Structs ``{trigger: share}`` as lists of shares; a null is not part of the mix."""
-    mixes = [
-        [{"trigger": name, "share": share} for name, share in (mix or {}).items() if share]
-        for mix in triggers.to_list()
-    ]
-    try:
-        return pl.Series("trigger", mixes, dtype=_NAMED_SHARES)
-    except (TypeError, pl.exceptions.PolarsError):
-        raise BatchError("queries: the shares of a trigger are numbers") from None
 
 
 def _with_texts(frame: pl.DataFrame, longest: int) -> pl.DataFrame:

@@ -47,10 +47,6 @@ class Trace(Mapping[str, Any]):
         """The number of outputs."""
         return len(self.outputs)
 
-    def __hash__(self) -> int:
-        """By identity: two runs are never equal."""
-        return id(self)
-
 
 def changed(config: Config, change: Config | str | Path | Mapping[str, Any] | None) -> Config:
     """``change`` if it is or names a configuration, else ``config`` with these changes."""

@@ -5,7 +5,7 @@ from hamilton.function_modifiers import tag
 
 from dataflow.configuration.config_model import Config
 from operators.evaluation import comparison as compared
-from operators.evaluation import measures, statistics
+from operators.evaluation import measures
 from operators.evaluation.evaluation_frames import MEASURES, SCORES
 from operators.evaluation.notes import evaluation_notes, few_queries_note
 from operators.frames import empty
@@ -59,32 +59,17 @@ def summary(
     corpus_scores: pl.DataFrame,
     all_corpora_scores: pl.DataFrame,
     judged_queries: pl.DataFrame,
-    resamples: int = statistics.RESAMPLES,
-    seed: int = statistics.SEED,
 ) -> pl.DataFrame:
     """Means with their intervals, over all queries and over each slice."""
     return compared.summary(
-        scores,
-        corpus_scores,
-        judged_queries,
-        all_corpora_scores=all_corpora_scores,
-        resamples=resamples,
-        seed=seed,
+        scores, corpus_scores, judged_queries, all_corpora_scores=all_corpora_scores
     )
 
 
 @tag(stage="comparison")
-def comparison(
-    scores: pl.DataFrame,
-    baseline: str,
-    resamples: int = statistics.RESAMPLES,
-    permutations: int = statistics.PERMUTATIONS,
-    seed: int = statistics.SEED,
-) -> pl.DataFrame:
+def comparison(scores: pl.DataFrame, baseline: str) -> pl.DataFrame:
     """Every configuration compared with the first, query by query."""
-    return compared.comparison(
-        scores, baseline, resamples=resamples, permutations=permutations, seed=seed
-    )
+    return compared.comparison(scores, baseline)
 
 
 @tag(stage="comparison")
@@ -115,7 +100,6 @@ def notes(
     judged_runs: pl.DataFrame,
     configs: dict[str, Config],
     comparison: pl.DataFrame,
-    permutations: int = statistics.PERMUTATIONS,
 ) -> tuple[str, ...]:
     """Notes for a reader of the numbers."""
     usual = (config.usual_trigger for config in configs.values())
@@ -130,5 +114,5 @@ def notes(
         usual_trigger=next(filter(None, usual), None),
     )
     compared = comparison.height
-    few = few_queries_note(judged_queries.height, compared, permutations) if compared else []
+    few = few_queries_note(judged_queries.height, compared) if compared else []
     return (*notes, *few)

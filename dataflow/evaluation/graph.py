@@ -51,7 +51,7 @@ def evaluate(
         embedder: the collection's model; None: it is loaded.
         on: the Ray cluster that runs the queries (:func:`dataflow.evaluation.on_ray.connect`);
             each machine loads the configuration's own model; None: this process runs them.
-        options: any parameter of the graph's nodes (``batch_size``, ``resamples``, ``seed``, ...):
+        options: any parameter of the graph's nodes (``batch_size``, ...):
             measure_names: a tuple of names, see :func:`operators.evaluation.measures.scores`; the
                 first decides which queries changed most.
             unit: what has a rank in a run: ``document``; ``file``: all documents of a

@@ -41,28 +41,9 @@ _SHARED = ("full_weight_terms", "missing_score_fraction")
 
 
 @dataclass(frozen=True)
-class FitOptions:
-    """How weights are learned and measured.
-
-    Attributes:
-        extends: the name of the starting configuration in the experiment file.
-        seed: of the split and of the folds.
-        all_corpora: on the test half, judge the documents of every corpus; the training half
-            counts both ways.
-        depth: documents of each corpus in a run on the test half, at least.
-    """
-
-    extends: str = "default"
-    seed: int = 0
-    all_corpora: bool = False
-    depth: int = 100
-
-
-@dataclass(frozen=True)
 class FitResult:
     """The learned parameters, their start, and their scores on unseen queries."""
 
-    options: FitOptions
     learned: weight_fitting.Learned
     base: weight_fitting.Parameters
     experiment: dict[str, Any]  # as a configuration file; only ``extends`` if nothing gained
@@ -83,8 +64,10 @@ def learn(
     config: Config,
     queries: pl.DataFrame,
     qrels: pl.DataFrame,
-    options: FitOptions | None = None,
     *,
+    extends: str = "default",
+    all_corpora: bool = False,
+    depth: int = 100,
     embedder: Embedder | None = None,
     on_batch: Callable[[str, int], object] | None = None,
 ) -> FitResult:
@@ -97,8 +80,10 @@ def learn(
         config: the start of the fit.
         queries: columns ``JUDGED_QUERIES``; those with the same ``group`` are on one side.
         qrels: columns ``QRELS``.
-        options: None: the defaults of each.
-        embedder: see :func:`dataflow.evaluation.graph.evaluate`.
+        extends: the name of the starting configuration in the experiment file.
+        all_corpora, depth: of the test half, see :func:`dataflow.evaluation.graph.evaluate`; the
+            training half counts both ways.
+        embedder: as there.
         on_batch: is called with a name and the number of further finished queries.
 
     Raises:
@@ -106,29 +91,28 @@ def learn(
         JudgementError: no query has a judgement.
         CrosscorpusError: a search failed.
     """
-    options = options or FitOptions()
     begin = config.with_changes(_BY_SCORE)
     judged, grades = check_judged(queries, qrels)
     check_corpora(judged, {"base": config})
     arguments: dict[str, Any] = {"on_batch": on_batch}
     arguments["embedder"] = embedder or check_models(store, {"base": config})
     groups = judged["group"].fill_null(judged["query_id"]).to_list()
-    training, test = weight_fitting.halves(groups, seed=options.seed)
+    training, test = weight_fitting.halves(groups)
     judged_hits, every_corpus = fetched(store, begin, judged[training], grades, **arguments)
     base = base_parameters(begin, judged_hits)
     both, twice = together(judged_hits, every_corpus), [groups[at] for at in training.tolist()] * 2
-    learned = weight_fitting.learn(both, twice, base, list(base), seed=options.seed)
-    experiment = as_experiment(learned, base, config, options)
+    learned = weight_fitting.learn(both, twice, base, list(base))
+    experiment = as_experiment(learned, base, config, extends)
     tried = config.with_changes({k: v for k, v in experiment.items() if k != "extends"})
     evaluation = evaluate(
         store,
         {"base": config, "learned": tried},
         *check_judged(judged[test], grades),
-        all_corpora=options.all_corpora,
-        depth=options.depth,
+        all_corpora=all_corpora,
+        depth=depth,
         **arguments,
     )
-    return FitResult(options, learned, base, experiment, len(training), evaluation)
+    return FitResult(learned, base, experiment, len(training), evaluation)
 
 
 def base_parameters(config: Config, found: Candidates) -> weight_fitting.Parameters:
@@ -153,10 +137,10 @@ def as_experiment(
     learned: weight_fitting.Learned,
     base: weight_fitting.Parameters,
     config: Config,
-    options: FitOptions,
+    extends: str,
 ) -> dict[str, Any]:
     """The content of an experiment file with the differences from ``config``."""
-    experiment: dict[str, Any] = {"extends": options.extends}
+    experiment: dict[str, Any] = {"extends": extends}
     if learned.strength is None:
         return experiment
     staged = config.with_changes(_BY_SCORE) != config
@@ -183,10 +167,7 @@ def as_experiment(
 def experiment_text(result: FitResult, *, collection: str) -> str:
     """The experiment file with comments on how it was made."""
     test = result.evaluation.queries.height
-    story = (
-        f"# Learned from {result.training} judged queries of collection {collection} "
-        f"(seed {result.options.seed}).\n"
-    )
+    story = f"# Learned from {result.training} judged queries of collection {collection}.\n"
     if result.learned.strength is None:
         story += "# No change gained enough in cross-validation, so that nothing is changed.\n"
     else:

@@ -43,8 +43,8 @@ class Metrics:
         self._seen: dict[str, tuple[int, ...] | None] = {}  # the classes that the last caller saw
 
     @contextmanager
-    def question(self, tool: str, count: int = 1) -> Iterator[None]:
-        """Count a query, or ``count`` at once, and time it, by outcome: ``ok`` or error class."""
+    def question(self, tool: str) -> Iterator[None]:
+        """Count a query and time it, by outcome: ``ok`` or error class."""
         began, outcome = time.perf_counter(), "ok"
         try:
             yield
@@ -52,7 +52,7 @@ class Metrics:
             outcome = type(error).__name__
             raise
         finally:
-            self._queries.labels(tool, outcome).inc(count)
+            self._queries.labels(tool, outcome).inc()
             self._took.labels(tool).observe(time.perf_counter() - began)
 
     def run(self, provenance: Mapping[str, Any], stages: Mapping[str, str]) -> None:

@@ -117,7 +117,7 @@ def http_app(
     @app.post("/api/{name}", include_in_schema=False)
     async def unknown(name: str) -> None:
         """404 with the nearest tool."""
-        check_known("tool", name, [tool.__name__ for tool in TOOLS] + ["batch"])
+        check_known("tool", name, [tool.__name__ for tool in TOOLS])
 
     return app
 

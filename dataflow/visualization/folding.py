@@ -1,15 +1,13 @@
 """Draws sub-graphs that look alike as one cluster, so that a picture has no repeated branches.
 
 Alike means: the same boxes with the same functions and parameters, the same arrows inside
-and to the same nodes outside. A sub-graph that differs has its own cluster, and its boxes show the
-differing parameters.
+and to the same nodes outside. A sub-graph that differs has its own cluster.
 """
 
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any
 
-from dataflow.visualization.picture import Box, Edge, Picture, spelled
+from dataflow.visualization.picture import Box, Edge, Picture
 
 
 def fold(shown: Picture) -> Picture:
@@ -20,13 +18,9 @@ def fold(shown: Picture) -> Picture:
     kept = {members[0]: group_title(members) for members in groups.values()}
     dropped = shown.titles.keys() - kept.keys()
     boxes = {name: box for name, box in shown.boxes.items() if box.node.subgraph not in dropped}
-    varying = _varying(shown, kept) if len(kept) > 1 else set()
     return replace(
         shown,
-        boxes={
-            name: replace(box, notes=(*box.notes, *_own(shown, box, varying)))
-            for name, box in boxes.items()
-        },
+        boxes=boxes,
         arrows={e: mark for e, mark in shown.arrows.items() if e[0] in boxes and e[1] in boxes},
         bundles={e: m for e, m in shown.bundles.items() if e[0] in kept and e[1] in boxes},
         titles=kept,
@@ -55,7 +49,7 @@ def _look(shown: Picture, subgraph: str) -> Hashable:
         return start, end
 
     return (
-        tuple(sorted((_short(b.node.name, subgraph), *_seen(shown, b)) for b in boxes)),
+        tuple(sorted((_short(b.node.name, subgraph), *_seen(b)) for b in boxes)),
         tuple(sorted((*ends(e), mark) for e, mark in shown.arrows.items() if own & {*e})),
         tuple(sorted((e[1], mark) for e, mark in shown.bundles.items() if e[0] == subgraph)),
     )
@@ -65,30 +59,9 @@ def _short(name: str, subgraph: str) -> str:
     return "." + name.removeprefix(subgraph)
 
 
-def _seen(shown: Picture, box: Box) -> tuple[str, ...]:
+def _seen(box: Box) -> tuple[str, ...]:
+    """A box without its sub-graph, whose name its parameters may have too."""
     node = box.node
-    numbers = sorted((name, repr(value)) for name, value in _numbers(shown, box).items())
-    look = repr((box.notes, sorted(box.style.items())))
-    return (node.stage, node.implementation, str(node.io), repr(node.inputs), look, repr(numbers))
-
-
-def _numbers(shown: Picture, box: Box) -> dict[str, Any]:
-    """The parameters of a box, except the name of its sub-graph."""
-    return {n: value for n, value in box.node.parameters.items() if value != box.node.subgraph}
-
-
-def _varying(shown: Picture, subgraphs: dict[str, str]) -> set[Edge]:
-    """Each (box, parameter) whose value differs between the clusters."""
-    values_of: dict[Edge, set[str]] = {}
-    for box in shown.boxes.values():
-        if box.node.subgraph in subgraphs:
-            for name, value in _numbers(shown, box).items():
-                values_of.setdefault((box.node.short, name), set()).add(repr(value))
-    return {which for which, values in values_of.items() if len(values) > 1}
-
-
-def _own(shown: Picture, box: Box, varying: set[Edge]) -> list[str]:
-    if not box.node.subgraph:
-        return []
-    numbers = _numbers(shown, box).items()
-    return [f"{n} {spelled(v)}" for n, v in numbers if (box.node.short, n) in varying]
+    values = sorted((n, repr(v)) for n, v in node.parameters.items() if v != node.subgraph)
+    look = repr((box.notes, sorted(box.style.items()), values))
+    return (node.stage, node.implementation, str(node.io), repr(node.inputs), look)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dataflow.visualization.graph_model import Description
-from dataflow.visualization.picture import Edge, spelled
+from dataflow.visualization.picture import Edge
 
 
 @dataclass(frozen=True)
@@ -129,5 +129,5 @@ def _once(rows: list[str], subgraphs: list[str]) -> list[str]:
 
 
 def _line(change: Change) -> str:
-    before, after = (spelled(value, most=None) for value in (change.before, change.after))
+    before, after = ("(none)" if one is None else one for one in (change.before, change.after))
     return f"~ {change.where}: {before} -> {after}"

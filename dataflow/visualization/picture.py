@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from statistics import fmean
-from typing import Any
 
 from dataflow.visualization.graph_model import Described, Description
 
@@ -233,13 +232,3 @@ def stage_colours(description: Description) -> dict[str, str]:
             depths.setdefault(node.stage, []).append(depth[name])
     order = sorted(depths, key=lambda stage: (fmean(depths[stage]), stage))
     return {stage: PALETTE[index % len(PALETTE)] for index, stage in enumerate(order)}
-
-
-def spelled(value: Any, most: int | None = 40) -> str:
-    """A value, cut to ``most`` characters; None: in full.
-
-    >>> spelled(None), spelled(0.5)
-    ('(none)', '0.5')
-    """
-    text = "(none)" if value is None else str(value)
-    return text if most is None or len(text) <= most else f"{text[: most - 3]}..."

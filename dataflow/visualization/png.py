@@ -1,7 +1,5 @@
 """Pictures as files. No node runs for a picture: it shows the built graph."""
 
-import shutil
-import subprocess
 from pathlib import Path
 
 from dataflow.visualization.dot import to_dot
@@ -9,7 +7,7 @@ from dataflow.visualization.picture import Picture
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
 
-_SUFFIXES = (".png", ".svg", ".dot", ".gv")
+_SUFFIXES = (".png", ".svg", ".dot")
 
 
 class RenderError(CrosscorpusError):
@@ -17,7 +15,7 @@ class RenderError(CrosscorpusError):
 
 
 def render(shown: Picture, path: Path) -> None:
-    """Write a picture to ``path``, whose suffix says the format: .png, .svg, .dot or .gv.
+    """Write a picture to ``path``, whose suffix says the format: .png, .svg or .dot.
 
     Raises:
         RenderError: the suffix is unknown, or it needs Graphviz and Graphviz is missing.
@@ -31,35 +29,28 @@ def render(shown: Picture, path: Path) -> None:
 
 
 def draw(dot: str, *, format: str = "png") -> bytes:
-    """Lay ``dot`` out and return a picture, by pygraphviz if installed, else by a system ``dot``.
+    """Lay ``dot`` out and return a picture.
 
     Args:
         dot: the graph in the DOT language.
-        format: of the picture: ``png``, ``svg`` or another that Graphviz knows; ``dot`` and ``gv``
-            return the text itself, without Graphviz.
+        format: of the picture: ``png``, ``svg`` or another that Graphviz knows; ``dot`` returns the
+            text itself, without Graphviz.
 
     Raises:
         RenderError: Graphviz is missing, or the layout failed.
     """
-    if format in ("dot", "gv"):
+    if format == "dot":
         return dot.encode()
-    options = ["-Gdpi=72"] if format == "png" else []
     try:
         import pygraphviz
     except ImportError:
-        program = shutil.which("dot")
-        if program is None:
-            raise RenderError(
-                f"drawing needs Graphviz: {installing('render')}, or install the program dot; a "
-                "picture that ends in .dot needs neither"
-            ) from None
-        command = [program, f"-T{format}", *options]
-        done = subprocess.run(command, input=dot.encode(), capture_output=True, check=False)
-        if done.returncode:
-            raise RenderError(f"dot failed: {done.stderr.decode().strip()[:300]}") from None
-        return done.stdout
+        raise RenderError(
+            f"drawing needs Graphviz: {installing('render')}; a picture that ends in .dot does not"
+        ) from None
     try:
         graph = pygraphviz.AGraph(string=dot)
-        return bytes(graph.draw(format=format, prog="dot", args=" ".join(options)))
+        return bytes(
+            graph.draw(format=format, prog="dot", args="-Gdpi=72" if format == "png" else "")
+        )
     except (TypeError, ValueError, OSError) as error:  # dot reports its errors on stderr
         raise RenderError(f"Graphviz can't draw this as {format}: {error}") from None

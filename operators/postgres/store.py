@@ -284,22 +284,21 @@ def open_store(
     *,
     create: bool = False,
     max_size: int = 8,
-    schema: str | None = None,
     shards: int | None = None,
 ) -> Store:
     """Open ``collection`` on the server that ``dsn`` names (default: the user's own).
 
     ``create`` creates the collection if it is missing; ``max_size`` is the largest number of
-    connections. A pooler such as pgbouncer may be in between. ``schema`` replaces the collection's
-    own while an import fills it. If the node of a cluster that holds the collection is down, the
-    store opens, and reading it fails until the node is back. ``shards`` spreads a new collection
-    over the nodes of a cluster: each has a part of the chunks, all have the rest.
+    connections. A pooler such as pgbouncer may be in between. If the node of a cluster that holds
+    the collection is down, the store opens, and reading it fails until the node is back. ``shards``
+    spreads a new collection over the nodes of a cluster: each has a part of the chunks, all have
+    the rest.
 
     Raises:
         UnknownName: there is no such collection; suggests the nearest one.
         CrosscorpusError: the name is invalid, pgvector is missing, or the server does not answer.
     """
-    schema = schema or schema_of(collection)
+    schema = schema_of(collection)
     dsn = dsn or resolve_dsn()
     with connect(dsn, autocommit=True) as conn, explained(dsn):
         pooler = is_pooled(conn)
@@ -327,8 +326,8 @@ def open_store(
             bring_up_to_date(conn, collection, schema, search_path, shards)
             if shards and (stored := shards_of(conn, schema)) != shards:
                 raise CrosscorpusError(
-                    f"collection {collection!r} has {stored} shards, a number that stays: export it"
-                    ", and import it with another number under another name"
+                    f"collection {collection!r} has {stored} shards, a number that stays: read its"
+                    " sources into a new collection"
                 )
         except psycopg.Error as error:
             if create or not is_node_away(error):

@@ -15,16 +15,11 @@ from operators.errors import CrosscorpusError
 from operators.foundation.escape import visible
 from operators.foundation.extras import installing
 
-
-class MissingPages(CrosscorpusError, ImportError):
-    """The library for pages is not installed."""
-
-
 try:
     import jinja2
     from markupsafe import Markup
 except ImportError as error:
-    raise MissingPages(f"a page needs {error.name}: {installing('evaluate')}") from None
+    raise CrosscorpusError(f"a page needs {error.name}: {installing('evaluate')}") from None
 
 Html = Markup
 """Markup that is not escaped in a page."""

@@ -44,7 +44,6 @@ _WHOLE = ("renamed", "copied", "mode", "binary", "submodule", "deleted")
 """The kinds of a changed file that may have no hunk."""
 _MOVES: dict[bytes, Kind] = {b"rename": "renamed", b"copy": "copied"}
 _MODES = (b"index", b"new file mode", b"deleted file mode")
-_EPOCH = re.compile(rb"\t(?:1970-01-01|1969-12-31) ")  # the date that GNU diff gives a missing file
 
 
 class ChangedFile(NamedTuple):
@@ -79,8 +78,7 @@ def read_change(patch: str | bytes) -> Change:
     of this module and a merge's combined diff. Bytes that are no UTF-8 become U+FFFD.
 
     Args:
-        patch: the output of ``git diff``, ``git format-patch``, ``git show`` or ``diff -u``; in
-            UTF-8 or UTF-16.
+        patch: the output of ``git diff``, ``git format-patch``, ``git show`` or ``diff -u``.
 
     Raises:
         CrosscorpusError: it is empty, has colours, or names no changed file.
@@ -135,10 +133,6 @@ def _check_lines(data: bytes, files: Sequence[ChangedFile], *, is_empty: bool) -
 def _bytes(patch: str | bytes) -> bytes:
     """The patch in UTF-8, without a byte-order mark."""
     data = clean_text(patch).encode() if isinstance(patch, str) else patch
-    if data.startswith(codecs.BOM_UTF16_LE) or data[1:8:2] == b"\0" * 4 != data[:8:2]:
-        data = data.decode("utf-16-le", "replace").encode("utf-8", "replace")
-    elif data.startswith(codecs.BOM_UTF16_BE) or data[:8:2] == b"\0" * 4 != data[1:8:2]:
-        data = data.decode("utf-16-be", "replace").encode("utf-8", "replace")
     data = data.removeprefix(codecs.BOM_UTF8)
     if _COLOURED.search(data):
         raise CrosscorpusError("the patch has colours: give `git diff --no-color`")
@@ -190,11 +184,6 @@ def _plain_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
     lines = reader.take(), reader.take()
     sides = line_sides(*map(line_path, lines))
     hunks = read_hunks(reader, _name(sides), lines[1].endswith(b"\r"), notes)
-    if len(hunks) == 1:
-        if _EPOCH.search(lines[0]) and hunks[0].old_start == hunks[0].old_count == 0:
-            sides = Sides(None, sides.new)
-        elif _EPOCH.search(lines[1]) and hunks[0].new_start == hunks[0].new_count == 0:
-            sides = Sides(sides.old, None)
     return _file(sides, None, hunks, notes)
 
 

@@ -47,7 +47,8 @@ def named_version(path: str | None) -> str | None:
     '1.2'
     """
     *folders, name = (path or "").replace("\\", "/").split("/")
-    if span := _version_in(_split_extension(name)[0]):
+    extension = _EXTENSION.search(name, 1)
+    if span := _version_in(name[: extension.start()] if extension else name):
         return bare_version(name[slice(*span)])
     for folder in reversed(folders):
         if span := _version_in(folder):
@@ -74,8 +75,3 @@ def _version_in(text: str) -> tuple[int, int] | None:
                 continue
             return match.span("v")
     return None
-
-
-def _split_extension(name: str) -> tuple[str, str]:
-    match = _EXTENSION.search(name)
-    return (name[: match.start()], match[0]) if match and match.start() else (name, "")

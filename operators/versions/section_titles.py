@@ -9,9 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-FEWEST = 2
-"""The minimum number of titles of one file in one version for finding their common part."""
-
 MOST = 0.8
 """The share of the titles that must have it."""
 
@@ -28,7 +25,7 @@ _NUMBER = re.compile(
 
 
 def section_titles(titles: Sequence[str]) -> list[str]:
-    """The ``titles`` of one file's sections in one version, reduced to the heading.
+    """The ``titles`` of one file's sections in one version, two at least, as their headings.
 
     The titles are normalized: words in lower case with hyphens between them
     (:mod:`operators.versions.normalized_names`). Section numbers are removed, and words at the
@@ -38,8 +35,6 @@ def section_titles(titles: Sequence[str]) -> list[str]:
     >>> section_titles(["h-05:-1.-fields", "h-05:-1.1.-order", "h-05:-2.-loss", "h-05:-a.ids"])
     ['fields', 'order', 'loss', 'ids']
     """
-    if len(titles) < FEWEST:
-        return list(titles)
     words = [title.split("-") for title in titles]
     first, last = _shared(words), _shared([of[::-1] for of in words])[::-1]
     without = [_without(of, first, last) for of in words]

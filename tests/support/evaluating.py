@@ -15,7 +15,7 @@ DEFAULT = load_config("default")
 
 def asked(judged: Any, configs: dict[str, Any] | None = None, **options: Any) -> Evaluation:
     """What the configurations find; by default a few documents, and few resamples."""
-    options = {"resamples": 200, "permutations": 500, "depth": 5, **options}
+    options = {"depth": 5, **options}
     return evaluate(
         judged.store,
         configs or {"default": DEFAULT},

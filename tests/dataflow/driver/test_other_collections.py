@@ -122,8 +122,7 @@ def test_documents_of_another_collection_are_judged_like_its_own(server_dsn, wor
     )
     qrels = pl.DataFrame([("q", "x:cache.py", 1)], schema=QRELS, orient="row")
     with open_store(server_dsn, "driver-tests") as store:
-        given = {"embedder": words(), "resamples": 10, "permutations": 10}
-        found = evaluate(store, {"both": together(other)}, queries, qrels, **given)
+        found = evaluate(store, {"both": together(other)}, queries, qrels, embedder=words())
     assert not [note for note in found.notes if "not in the collection" in note]
     assert ("x:cache.py", "code") in found.runs["doc_id", "corpus"].rows()
 

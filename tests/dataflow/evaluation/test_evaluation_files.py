@@ -34,8 +34,6 @@ def test_an_evaluation_is_runs_tables_and_a_page(judged, tmp_path):
         judged.qrels,
         embedder=judged.embedder,
         depth=5,
-        resamples=100,
-        permutations=100,
     )
     files = write_evaluation(found, tmp_path / "new" / "out")
     assert [path.relative_to(tmp_path / "new" / "out").as_posix() for path in files] == [
