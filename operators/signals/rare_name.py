@@ -7,7 +7,7 @@ import polars as pl
 
 from operators.signals.rule import Questions, Values, lead
 
-FEW, MOST = 5, 20
+FEW, MOST = 5, 10
 """The most passages that have a rare name; of one that more than ``FEW`` have, half counts."""
 
 OTHERS = 2
