@@ -71,7 +71,6 @@ class _Folder(NamedTuple):
     base_url: str | None
     also: Also
     pdf: PdfReader
-    text_endings: dict[str, bool]  # whether the first file of an unknown ending contains text
 
 
 def folder_source(
@@ -112,7 +111,7 @@ def folder_source(
     def scan() -> Iterator[Item]:
         with closing(PdfReader()) as pdf:
             root = walk.root
-            folder = _Folder(root, base_url or None, endings, pdf, {})
+            folder = _Folder(root, base_url or None, endings, pdf)
             yield from walk.items(partial(_item, folder))
 
     source = Source(
@@ -142,7 +141,7 @@ def document_format(path: str) -> str | None:
     return "html" if suffix in HTML else prose_format(path)
 
 
-def _kind(folder: _Folder, path: bytes, shown: str) -> str:
+def _kind(folder: _Folder, shown: str) -> str:
     """The format of a document or, for an additional ending, its language."""
     extension = files.ending(shown)
     name = extension.lower().removeprefix(".")
@@ -152,15 +151,12 @@ def _kind(folder: _Folder, path: bytes, shown: str) -> str:
         return kind
     if not extension:
         raise files.NoDocument("no known document type: no ending")
-    seen = folder.text_endings
-    if extension not in seen:
-        seen[extension] = files.holds_text(folder.root, path)
-    raise files.UnknownEnding(extension, seen[extension], "document")
+    raise files.UnknownEnding(extension, "document")
 
 
 def _item(folder: _Folder, path: bytes, key: Key) -> Item:
     root, base_url, shown = folder.root, folder.base_url, key[2]
-    kind = _kind(folder, path, shown)
+    kind = _kind(folder, shown)
     if kind in CONVERTED and (why := why_missing(kind)):
         raise files.NotInstalled(why)
     content = files.read_file(root, path, MAX_PDF if kind in ("pdf", *CONVERTED) else MAX_TEXT)

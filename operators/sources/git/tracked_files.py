@@ -102,7 +102,6 @@ class _Tree(NamedTuple):
     repository: Repository
     also: Also
     attributes: Attributes
-    text_endings: dict[str, bool]  # whether the first file of an unknown ending holds text
 
 
 def read_tree(
@@ -120,7 +119,7 @@ def read_tree(
     with suppress(GitError):  # what it reads stands in files that the tree names: one may be a pipe
         paths = (path for path, _ in tracked.starting(b""))
         known = attributes(repository.root, paths, LONGEST_SEARCH_S)
-    tree = _Tree(repository, also, known, {})
+    tree = _Tree(repository, also, known)
     for corpus in ("docs", "code"):
         for path, file in tracked.starting(b""):
             if (corpus == "docs") is reads_as_prose(shown_path(path), also):
@@ -139,10 +138,7 @@ def _read(tree: _Tree, file: TrackedFile, path: str) -> tuple[bytes, Decoded, st
         raise files.Skipped("dependency lock or generated file")
     root, language = os.fsencode(tree.repository.root), kind_of(path, tree.also)
     if language is None and (extension := files.ending(path)):
-        seen = tree.text_endings
-        if extension not in seen:
-            seen[extension] = files.holds_text(root, file.path)
-        raise files.UnknownEnding(extension, seen[extension])
+        raise files.UnknownEnding(extension)
     packed = language if language in PACKED else None
     if packed not in (None, "ipynb") and (why := why_missing(packed)):
         raise files.NotInstalled(why)
