@@ -5,12 +5,11 @@ neither as a file nor as a folder on the way to it.
 """
 
 import os
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from posixpath import normpath
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -32,7 +31,6 @@ from operators.sources.git.commit_log import LastCommit
 from operators.sources.git.git_process import GitError, git_output, git_stream, split
 from operators.sources.git.repository import Repository, TrackedFile
 from operators.sources.git.stored_content import Attributes, attributes, is_stored
-from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Document, Item, Key, metadata_json
 
 MAX_FILE = 1_000_000
@@ -49,25 +47,14 @@ _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _SNIFFED = 8192
 
 
-def tracked_files(
-    repository: Repository, excluded: MutableMapping[str, int]
-) -> DiskDict[TrackedFile]:
-    """Every path that git tracks and no pattern of ``excluded`` matches; the caller closes it.
-
-    ``excluded`` counts the files that each pattern matches.
-    """
+def tracked_files(repository: Repository) -> DiskDict[TrackedFile]:
+    """Every path that git tracks; the caller closes it."""
     tracked = DiskDict[TrackedFile]()
     with git_stream(repository.root, "ls-files", "--stage", "-z") as stream:
         for entry in split(stream):
             head, _, path = entry.partition(b"\t")
             mode, content, _ = head.decode().split(" ")
-            if path in tracked:
-                continue
-            matching = [one for one in excluded if is_excluded(shown_path(path), one)]
-            for pattern in matching:
-                excluded[pattern] += 1
-            if not matching:
-                tracked[path] = TrackedFile(path, mode, content)
+            tracked.add(path, TrackedFile(path, mode, content))
     return tracked
 
 
@@ -84,16 +71,6 @@ def tracked_names(root: Path) -> frozenset[str] | None:
         return None
     with git_stream(root, "ls-files", "-z") as stream:
         return frozenset(map(shown_path, split(stream)))
-
-
-def is_excluded(path: str, pattern: str) -> bool:
-    """Whether ``pattern`` leaves out the file at ``path``, tracked or not.
-
-    >>> [is_excluded("a/b.min.js", pattern) for pattern in ("a/", "*.min.js", "./a/b.min.js", "b")]
-    [True, True, True, False]
-    """
-    plain = normpath(pattern)
-    return plain == "." or f"{path}/".startswith(f"{plain}/") or bool(glob(plain).fullmatch(path))
 
 
 class _Tree(NamedTuple):
