@@ -86,7 +86,9 @@ def ingest_git(
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(help="A folder, or a pattern such as '*.min.js', to leave out; repeatable."),
+        typer.Option(
+            help="A pattern of gitignore, such as vendor/ or '*.min.js', to leave out; repeatable."
+        ),
     ] = None,
     diffs: Annotated[
         bool | None, typer.Option(help="Also search what each commit changed; kept for later runs.")

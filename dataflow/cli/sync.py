@@ -21,13 +21,6 @@ def sync_github(
             "--full", help="Fetch everything, to find what was deleted (otherwise weekly)."
         ),
     ] = False,
-    reviews: Annotated[
-        bool,
-        typer.Option(
-            "--reviews/--no-reviews",
-            help="Also fetch the reviews' own words: a request for each changed pull request.",
-        ),
-    ] = True,
     rights: Annotated[
         bool | None,
         typer.Option(
@@ -59,8 +52,9 @@ def sync_github(
     on_fetched, on_wait = fetch_progress(options.as_json)
     progress = event_display(options.as_json, draw_ingestion)
     with open_github(on_wait=on_wait) as api, progress as on_event:
-        how: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
-        how |= {
+        how: dict[str, Any] = {
+            "repo": repo,
+            "full": full,
             "rights": rights,
             "on_fetched": on_fetched,
             "on_event": on_event,

@@ -125,7 +125,6 @@ def sync_github(
     api: GithubApi | None = None,
     repo: str | None = None,
     full: bool = False,
-    reviews: bool = True,
     rights: bool | None = None,
     on_fetched: OnFetched | None = None,
     **options: Any,
@@ -136,7 +135,7 @@ def sync_github(
         embedder: the collection's model.
         repository: ``owner/name``, or the result of its lookup.
         api: an open connection; None: the environment's.
-        repo, full, reviews, rights, on_fetched: see
+        repo, full, rights, on_fetched: see
             :func:`operators.sources.github.github_mirror.refresh`.
         options: as in :func:`dataflow.ingestion.loop.ingest`.
 
@@ -144,7 +143,7 @@ def sync_github(
         CrosscorpusError: GitHub refuses or does not reply. Then no document was written, the store
             keeps the fetched items, and the next run resumes there.
     """
-    fetching: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews, "rights": rights}
+    fetching: dict[str, Any] = {"repo": repo, "full": full, "rights": rights}
     fetching["secrets"] = options.get("secrets")
     with open_github() if api is None else nullcontext(api) as connection:
         mirror = refresh(store, connection, repository, on_fetched=on_fetched, **fetching)

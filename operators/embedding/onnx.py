@@ -12,7 +12,6 @@ of one and of two in another order. For long queries, see
 :meth:`DirectoryEmbedder.embed_queries`.
 """
 
-import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -50,8 +49,6 @@ MAX_QUERY_WINDOWS = 16
 PAD_MULTIPLE = 8
 CPU_SHARE = Path("/sys/fs/cgroup/cpu.max")
 """CPU microseconds in a container's period, and the period: more threads would only wait."""
-
-_LOG = logging.getLogger(__name__)
 
 
 class ModelSettings(BaseModel):
@@ -120,10 +117,10 @@ class DirectoryEmbedder(WordPieces):
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Embed n queries into (n, dimensions), recent ones from the cache.
 
-        A query of more than ``QUERY_WINDOW`` word-pieces is split into windows of that length: at
-        most ``MAX_QUERY_WINDOWS``, evenly spread, with the first and the last. Its vector is their
-        weighted mean, scaled to length 1 again. A window's weight is its length over the square of
-        its position from 1, because queries usually begin with their subject.
+        A query of more than ``QUERY_WINDOW`` word-pieces is split into windows of that length, of
+        which the first ``MAX_QUERY_WINDOWS`` count. Its vector is their weighted mean, scaled to
+        length 1 again. A window's weight is its length over the square of its position from 1,
+        because queries usually begin with their subject.
         """
         return self._cache.vectors(texts, self._embed_questions, self.dimensions)
 
@@ -137,7 +134,8 @@ class DirectoryEmbedder(WordPieces):
                 split.append([ids])
                 continue
             (content,) = self._pieces([text], "")
-            split.append([start + window for window in _windows(content, size)])
+            begins = range(0, min(len(content), MAX_QUERY_WINDOWS * size), size)
+            split.append([start + content[begin : begin + size] for begin in begins])
         vectors = self._embed(list(chain.from_iterable(split)))
         if len(vectors) == len(texts):
             return vectors
@@ -311,17 +309,6 @@ def cores() -> int:
 
 def _padded(length: int) -> int:
     return max(1, -(-length // PAD_MULTIPLE)) * PAD_MULTIPLE
-
-
-def _windows(ids: list[int], size: int) -> list[list[int]]:
-    """Windows of ``size``; if there are too many, an evenly spread selection."""
-    begins = list(range(0, len(ids), size))
-    if (number := len(begins)) > MAX_QUERY_WINDOWS:
-        chosen = np.linspace(0, number - 1, MAX_QUERY_WINDOWS).round().astype(int).tolist()
-        begins = [begins[index] for index in chosen]
-        message = "a question of %d word-pieces: %d of its %d windows are embedded"
-        _LOG.warning(message, len(ids), MAX_QUERY_WINDOWS, number)
-    return [ids[begin : begin + size] for begin in begins]
 
 
 def _mean(windows: list[list[int]], vectors: Vectors) -> Vectors:

@@ -31,10 +31,8 @@ _SAMPLE = 16_384  # bytes for detection
 
 _CODING_LINE = re.compile(rb"coding[:=][ \t]*[\"']?([\w.:-]{1,40})")
 _PROLOG = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})")
-_CSS = re.compile(rb"@charset [\"']([\w.:-]{1,40})")
 _META = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I)
 _PAGES = frozenset(("html", "php", "vue", "svelte"))
-_SHIFTS = ((b"\x1b$)C", "iso2022_kr"), (b"\x1b$", "iso2022_jp_2"))  # ASCII bytes, so valid UTF-8
 
 _CHARSETS = re.compile(
     r"utf-(?:8|16|32)[\w-]*|(?:cp|iso|koi8|mac|big5|gb|euc|shift_jis)[\w-]*|johab|tis-620|kz1048"
@@ -102,10 +100,6 @@ def decode_file(data: bytes, path: str = "") -> Decoded:
             return Decoded(clean_text(text), encoding)
     if b"\0" in data[:_SNIFFED]:
         raise Skipped("binary")
-    if b"\x1b$" in data:
-        encoding = next(name for shift, name in _SHIFTS if shift in data)
-        if (shifted := _or_none(data, encoding)) is not None:
-            return Decoded(clean_text(shifted), encoding)
     return _utf_8(data, path)
 
 
@@ -170,8 +164,7 @@ def _detected(data: bytes) -> str | None:
 def _declared_inside(data: bytes, path: str) -> str:
     """The encoding that a file declares in its own text; empty if none."""
     head = data[:_HEAD]
-    match = _PROLOG.match(head) or _CSS.match(head)
-    match = match or _CODING_LINE.search(b"\n".join(head.splitlines()[:2]))
+    match = _PROLOG.match(head) or _CODING_LINE.search(b"\n".join(head.splitlines()[:2]))
     if match is None and code_language(path) in _PAGES:
         match = _META.search(head)
     return match[1].decode("ascii", "replace") if match else ""

@@ -5,14 +5,13 @@ size is checked before it is opened and while it is read; its hash and its text 
 bytes.
 """
 
-import codecs
 import errno
 import hashlib
 import os
 import stat
 from collections.abc import Callable, Container, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from posixpath import splitext
 
 from operators.foundation.disk_dict import DiskDict
@@ -20,7 +19,6 @@ from operators.foundation.sanitize import shown_path
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Item, Key, ReadIssue
 
-_SNIFFED = 8192  # bytes
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
@@ -28,15 +26,14 @@ class Skipped(Exception):
     """A file is left out on purpose; says why."""
 
     ending: str | None = None
-    is_text = False
 
 
 class UnknownEnding(Skipped):
-    """No reader supports the file's ending; ``is_text`` tells whether it contains text."""
+    """No reader supports the file's ending."""
 
-    def __init__(self, ending: str, is_text: bool, what: str = "text") -> None:
+    def __init__(self, ending: str, what: str = "text") -> None:
         super().__init__(f"no known {what} type: {ending}")
-        self.ending, self.is_text = ending, is_text
+        self.ending = ending
 
 
 class Generated(Skipped):
@@ -107,8 +104,10 @@ def file_item(path: bytes, names: Container[bytes], scope: tuple[str, str], read
     except Skipped as reason:
         gone = isinstance(reason, Generated)  # an earlier release made too many chunks of it
         state = "failed" if isinstance(reason, NotInstalled) else "left_out"
-        issue = ReadIssue(shown, str(reason), failed=False, key=key, state=state, withdrawn=gone)
-        return replace(issue, ending=reason.ending, is_text=reason.is_text)
+        why, ending = str(reason), reason.ending
+        return ReadIssue(
+            shown, why, failed=False, key=key, state=state, withdrawn=gone, ending=ending
+        )
     except (OSError, ValueError) as exc:
         return ReadIssue(shown, f"cannot be read: {getattr(exc, 'strerror', None) or exc}", key=key)
 
@@ -175,20 +174,6 @@ def read_file(root: bytes, path: bytes, limit: int) -> Content:
     if len(data) > limit:
         raise Skipped(f"larger than {limit} bytes")
     return Content(data, status.st_mtime)
-
-
-def holds_text(root: bytes, path: bytes) -> bool:
-    """Whether the beginning of a file is UTF-8 without NUL; False too if it cannot be read."""
-    try:
-        opened = os.open(os.path.join(root, path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(opened, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(opened).st_mode):
-                return False
-            first = stream.read(_SNIFFED)
-        codecs.getincrementaldecoder("utf-8")().decode(first)  # its last character may be cut
-    except (OSError, ValueError):
-        return False
-    return bool(first) and b"\0" not in first
 
 
 def content_key(content: Content, *others: str | None) -> str:

@@ -46,7 +46,6 @@ from operators.sources.protocol import (
 
 READER = "folder/4"
 _PDF_END, _PDF_TAIL = b"%%EOF", 2048  # last bytes, in which a complete PDF has its end mark
-_PDF_XREF = re.compile(rb"startxref\s+(\d{1,12})\s")  # the position of its cross-reference table
 _FIRST_PAGE = 1500  # characters, in which a page must name the release whose date it states
 _DAY = r"\((?P<day>[A-Z][a-z]{2,8}\.? [0-9]{1,2}, [0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2})\)"
 MAX_PDF = 200_000_000
@@ -71,7 +70,6 @@ class _Folder(NamedTuple):
     base_url: str | None
     also: Also
     pdf: PdfReader
-    text_endings: dict[str, bool]  # whether the first file of an unknown ending contains text
 
 
 def folder_source(
@@ -112,7 +110,7 @@ def folder_source(
     def scan() -> Iterator[Item]:
         with closing(PdfReader()) as pdf:
             root = walk.root
-            folder = _Folder(root, base_url or None, endings, pdf, {})
+            folder = _Folder(root, base_url or None, endings, pdf)
             yield from walk.items(partial(_item, folder))
 
     source = Source(
@@ -142,7 +140,7 @@ def document_format(path: str) -> str | None:
     return "html" if suffix in HTML else prose_format(path)
 
 
-def _kind(folder: _Folder, path: bytes, shown: str) -> str:
+def _kind(folder: _Folder, shown: str) -> str:
     """The format of a document or, for an additional ending, its language."""
     extension = files.ending(shown)
     name = extension.lower().removeprefix(".")
@@ -152,15 +150,12 @@ def _kind(folder: _Folder, path: bytes, shown: str) -> str:
         return kind
     if not extension:
         raise files.NoDocument("no known document type: no ending")
-    seen = folder.text_endings
-    if extension not in seen:
-        seen[extension] = files.holds_text(folder.root, path)
-    raise files.UnknownEnding(extension, seen[extension], "document")
+    raise files.UnknownEnding(extension, "document")
 
 
 def _item(folder: _Folder, path: bytes, key: Key) -> Item:
     root, base_url, shown = folder.root, folder.base_url, key[2]
-    kind = _kind(folder, path, shown)
+    kind = _kind(folder, shown)
     if kind in CONVERTED and (why := why_missing(kind)):
         raise files.NotInstalled(why)
     content = files.read_file(root, path, MAX_PDF if kind in ("pdf", *CONVERTED) else MAX_TEXT)
@@ -245,12 +240,9 @@ def parse_pdf(data: bytes, reader: PdfReader) -> _Parsed:
     """
     pdf = reader.read(data)
     pages, note = len(pdf.pages), None
-    ends = _PDF_END in data[-_PDF_TAIL:]
-    incomplete = None if ends and _in_place(data) else True
+    incomplete = None if _PDF_END in data[-_PDF_TAIL:] else True
     if pdf.unread:
         note = f"{len(pdf.unread)} of {pages} pages could not be read"
-    elif incomplete and ends:
-        note = "the file is damaged: a part of its text may be lost"
     elif incomplete:
         note = f"the file is cut: only {pages} pages of it could be found"
     metadata = {
@@ -279,13 +271,6 @@ def stated_release(text: str, version: str | None) -> str | None:
     matches = re.finditer(rf"{name} (?:is )?released\b[^\n]{{0,120}}?{_DAY}", text)
     days = {match["day"] for match in matches}
     return days.pop() if len(days) == 1 else None
-
-
-def _in_place(data: bytes) -> bool:
-    """Whether a PDF's cross-reference table is at its stated position; not so if bytes are lost."""
-    match = _PDF_XREF.search(data, max(0, data.rfind(b"startxref")))
-    positions = [] if match is None else [int(match[1]), int(match[1]) + data.find(b"%PDF-")]
-    return any(re.match(rb"\s*(?:xref|\d+\s+\d+\s+obj)", data[at : at + 60]) for at in positions)
 
 
 def _parse_html(source: str) -> _Parsed:

@@ -6,7 +6,7 @@ is deleted.
 
 import codecs
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import unquote_to_bytes
 
@@ -22,7 +22,11 @@ _LARGEST = 100_000  # bytes
 
 
 def without_ignored(
-    source: Source, root: str | os.PathLike[str], *, no_files: str | None = None
+    source: Source,
+    root: str | os.PathLike[str],
+    *,
+    exclude: Sequence[str] = (),
+    no_files: str | None = None,
 ) -> Source:
     """``source`` without the documents whose path matches the file in the folder ``root``.
 
@@ -31,12 +35,14 @@ def without_ignored(
     Args:
         source: its documents' ids are their paths.
         root: the folder.
+        exclude: patterns of this run, as further lines of the file.
         no_files: the corpus whose documents are not files; all of them stay.
 
     Raises:
         SourceError: the file is too large, no text, or has an invalid gitignore pattern.
     """
-    ignored = _ignored(os.fsencode(root))
+    ignored = _ignored(os.fsencode(root), exclude)
+    named = f"--exclude and {NAME}" if exclude else NAME
     if ignored is None:
         return source
 
@@ -49,8 +55,8 @@ def without_ignored(
                 left_out.add(path)
             else:
                 yield item
-        if count := len(left_out - {NAME}):
-            yield ReadIssue(NAME, f"leaves out {count} files", failed=False)
+        if (count := len(left_out - {NAME})) or exclude:
+            yield ReadIssue(named, f"leaves out {count} files", failed=False)
 
     def is_left_out(key: Key) -> bool:
         return (key[0] != no_files and ignored(key[2])) or source.left_out(key)
@@ -58,17 +64,21 @@ def without_ignored(
     return replace(source, scan=scan, left_out=is_left_out)
 
 
-def _ignored(root: bytes) -> Callable[[str], bool] | None:
-    """What says whether the file in ``root`` matches a shown path; None: there is no file."""
+def _ignored(root: bytes, exclude: Sequence[str]) -> Callable[[str], bool] | None:
+    """What says whether the file in ``root`` or ``exclude`` matches a shown path; None: neither."""
     try:
         data = read_file(root, NAME.encode(), _LARGEST).data.removeprefix(codecs.BOM_UTF8)
-        ignored = ignore_patterns(decode_file(data).text.encode() if b"\0" in data else data)
+        data = decode_file(data).text.encode() if b"\0" in data else data
     except Skipped as reason:
         if os.path.lexists(os.path.join(root, NAME.encode())):
             raise SourceError(f"{NAME} cannot be used: {reason}") from None
+        data = b""
+    if not (data or exclude):
         return None
+    try:
+        ignored = ignore_patterns(b"\n".join([data, *map(os.fsencode, exclude)]))
     except ValueError as error:
-        raise SourceError(f"{NAME}: {error}") from None
+        raise SourceError(f"{'--exclude or ' * bool(exclude)}{NAME}: {error}") from None
 
     def is_ignored(shown: str) -> bool:
         path, raw = shown.encode(), unquote_to_bytes(shown)

@@ -95,7 +95,6 @@ class ReadIssue:
     state: str = "failed"
     withdrawn: bool = False
     ending: str | None = None  # with its dot, if it is the reason to leave out a file
-    is_text: bool = False  # such a file contains text, so ``--also`` can read it
 
     def __str__(self) -> str:
         """One printable line."""

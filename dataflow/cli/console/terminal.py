@@ -442,20 +442,12 @@ def show_change(change: IngestReport | Embedded | Exception) -> None:
 
 
 def _by_ending(issues: Sequence[ReadIssue]) -> str:
-    """How many files are left out for their ending, most first, and how to read those of text.
-
-    Empty where there is none.
-    """
+    """How many files are left out for their ending, most first; empty where there is none."""
     counts = _endings(issues)
-    texts = {issue.ending for issue in issues if issue.is_text}
-    most = [*counts]
-    shown = sorted(most, key=lambda name: name not in texts)[:_ENDINGS]  # texts are to be seen
-    shown.sort(key=most.index)
-    parts = [f"{counts[name]} {printable(name)}" for name in shown]
-    if rest := sum(counts.values()) - sum(counts[name] for name in shown):
+    parts = [f"{count} {printable(name)}" for name, count in [*counts.items()][:_ENDINGS]]
+    if rest := sum([*counts.values()][_ENDINGS:]):
         parts.append(f"{rest} of other endings")
-    readable = " ".join(f"--also {printable(name)}" for name in shown if name in texts)
-    return ", ".join(parts) + (f"; {readable} reads them" if readable else "")
+    return ", ".join(parts) + ("; --also .ENDING reads those of a text" if parts else "")
 
 
 def _endings(issues: Sequence[ReadIssue]) -> dict[str, int]:

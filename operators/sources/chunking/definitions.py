@@ -44,7 +44,7 @@ def leads(node: Node, language: str) -> bool:
         return False
     operand = node.child_by_field_name("operand")
     target = operand and operand.child_by_field_name("target")
-    return target is not None and _ELIXIR_LEADING.match(_text(target)) is not None
+    return target is not None and _ELIXIR_LEADING.match(node_text(target)) is not None
 
 
 def definition_name(node: Node, language: str, path: Path) -> str | None:
@@ -61,7 +61,7 @@ def definition_name(node: Node, language: str, path: Path) -> str | None:
 def definition_kind(node: Node) -> str:
     """The grammar's word for what a node defines: ``class``, ``function``, ``trait``, ``defp``."""
     target = node.child_by_field_name("target") if node.type == "call" else None
-    return _text(target) if target is not None else _KIND_ENDS.sub("", node.type)
+    return node_text(target) if target is not None else _KIND_ENDS.sub("", node.type)
 
 
 def is_absolute(node: Node) -> bool:
@@ -90,11 +90,11 @@ def _usual(node: Node, _path: Path = ()) -> str | None:
         named = next((c for c in node.named_children if c.type == "object_reference"), None)
     if named is None:
         return None
-    name = " ".join(_text(named).split())
+    name = " ".join(node_text(named).split())
     if node.type == "impl_item":
         name = name.partition("<")[0]
     receiver = node.child_by_field_name("receiver")
-    owner = _RECEIVER.search(_text(receiver)) if receiver is not None else None
+    owner = _RECEIVER.search(node_text(receiver)) if receiver is not None else None
     if owner:
         name = f"{owner[1]}.{name}"
     return name or None
@@ -114,7 +114,7 @@ def _declared(node: Node) -> Node | None:
 def _elixir(node: Node, _path: Path) -> str | None:
     """``defmodule A``, ``def f(x) when g(x)`` and ``defimpl P, for: T`` are calls."""
     target = node.child_by_field_name("target")
-    keyword = "" if target is None or target.type != "identifier" else _text(target)
+    keyword = "" if target is None or target.type != "identifier" else node_text(target)
     module = _ELIXIR_MODULE.match(keyword)
     if not module and not _ELIXIR_FUNCTION.match(keyword):
         return None
@@ -126,14 +126,14 @@ def _elixir(node: Node, _path: Path) -> str | None:
         pair = _child(_child(arguments, "keywords"), "pair")
         of = pair and pair.child_by_field_name("value")
         typed = keyword == "defimpl" and of is not None and of.type == "alias"
-        return f"{_text(head)}.{_text(of)}" if typed and of is not None else _text(head)
+        return f"{node_text(head)}.{node_text(of)}" if typed and of is not None else node_text(head)
     if head.type == "binary_operator" and _field(head, "operator") == "when":
         head = head.child_by_field_name("left")
     if head is not None and head.type in ("binary_operator", "unary_operator"):
         return _field(head, "operator")
     if head is not None and head.type == "call":
         head = head.child_by_field_name("target")
-    return _text(head) if head is not None and head.type == "identifier" else None
+    return node_text(head) if head is not None and head.type == "identifier" else None
 
 
 def _haskell(node: Node, path: Path) -> str | None:
@@ -156,7 +156,7 @@ def _hcl(node: Node, path: Path) -> str | None:
     for child in node.children:
         if child.type not in ("identifier", "string_lit"):
             break
-        words.append(_text(child).strip('"'))
+        words.append(node_text(child).strip('"'))
     return ".".join(words[words[0] == "resource" and len(words) > 1 :]) if words else None
 
 
@@ -170,12 +170,12 @@ def _kotlin(node: Node, path: Path) -> str | None:
         return name
     before: list[Node] = []
     for child in node.children:
-        if _text(child) == name:
+        if node_text(child) == name:
             break
         before.append(child)
     if len(before) < 2 or before[-1].type != ".":
         return name
-    receiver = _text(before[-2]).partition("<")[0].strip("?() ")
+    receiver = node_text(before[-2]).partition("<")[0].strip("?() ")
     return f"{receiver}.{name}"
 
 
@@ -205,8 +205,8 @@ def _objc(node: Node, _path: Path) -> str | None:
         return _usual(node)
     words = [child for child in node.children if child.type in ("identifier", "method_parameter")]
     if not node.type.startswith("method_"):
-        return _text(words[0]) if words else None
-    return "".join(_text(word) if word.type == "identifier" else ":" for word in words) or None
+        return node_text(words[0]) if words else None
+    return "".join(node_text(word) if word.type == "identifier" else ":" for word in words) or None
 
 
 def _scala(node: Node, path: Path) -> str | None:
@@ -214,7 +214,7 @@ def _scala(node: Node, path: Path) -> str | None:
         return _usual(node)
     pattern = node.child_by_field_name("pattern")
     named = pattern is not None and pattern.type == "identifier" and _member(node, path)
-    return _text(pattern) if pattern is not None and named else None
+    return node_text(pattern) if pattern is not None and named else None
 
 
 def _swift(node: Node, path: Path) -> str | None:
@@ -228,7 +228,7 @@ def _swift(node: Node, path: Path) -> str | None:
 
 def _toml(node: Node, _path: Path) -> str | None:
     key = node.named_child(0)
-    return _text(key).replace('"', "").replace("'", "") if key is not None else None
+    return node_text(key).replace('"', "").replace("'", "") if key is not None else None
 
 
 def _yaml(node: Node, path: Path) -> str | None:
@@ -284,8 +284,9 @@ def _field(node: Node | None, field: str | None) -> str | None:
     if node is None:
         return None
     child = node.child_by_field_name(field) if field else _child(node, "identifier")
-    return " ".join(_text(child).split()) or None if child is not None else None
+    return " ".join(node_text(child).split()) or None if child is not None else None
 
 
-def _text(node: Node) -> str:
+def node_text(node: Node) -> str:
+    """The text of a node."""
     return (node.text or b"").decode("utf-8", "replace")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from tree_sitter import Node, Tree
 
+from operators.sources.chunking.definitions import node_text
 from operators.sources.chunking.grammars import GRAMMARS, loaded
 
 DATA = frozenset(("toml", "yaml"))
@@ -81,7 +82,7 @@ def used_names(
         node = cursor.node
         assert node is not None
         if node.kind_id in kinds.names:
-            name, line = _text(node), node.start_point[0]
+            name, line = node_text(node), node.start_point[0]
             if not node.child_count:
                 name = _last_part(name)
             numbers = begun.get((name, line), ())
@@ -98,7 +99,7 @@ def used_names(
             ):
                 used.add((line, name))
         elif node.kind_id in kinds.macros:
-            used.update(_in_macro(_text(node), node.start_point[0]))
+            used.update(_in_macro(node_text(node), node.start_point[0]))
         if cursor.goto_first_child():
             path.append(node)
             continue
@@ -107,10 +108,6 @@ def used_names(
                 return sorted(used)
             cursor.goto_parent()
             path.pop()
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
 
 
 def _last_part(name: str) -> str:

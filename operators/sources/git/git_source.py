@@ -5,7 +5,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from posixpath import normpath
 
 from operators.foundation.disk_dict import DiskDict
 from operators.sources.also import Also, also_read
@@ -18,11 +17,10 @@ from operators.sources.git.commit_log import (
     read_commits,
     remember_last_commit,
 )
-from operators.sources.git.git_process import GitError, git_output
+from operators.sources.git.git_process import git_output
 from operators.sources.git.repository import Repository, cut_commits, open_repository
-from operators.sources.git.tracked_files import is_excluded, read_tree, tracked_files, tracked_names
+from operators.sources.git.tracked_files import read_tree, tracked_files, tracked_names
 from operators.sources.ignore_file import without_ignored
-from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Item, Key, ReadIssue, Source
 
 READER = "git/4"
@@ -40,23 +38,19 @@ class _Walk:
     """The scans of one working tree; the last has read ``done / found`` of it, in commits."""
 
     repository: Repository
-    exclude: Sequence[str]
     diffs: bool
     also: Also
     done: int = 0
     found: int = 1
 
     def items(self) -> Iterator[Item]:
-        """The commits, then the files; first how many files each pattern leaves out."""
-        repository, excluded = self.repository, dict.fromkeys(self.exclude, 0)
+        """The commits, then the files."""
+        repository = self.repository
         with (
-            closing(tracked_files(repository, excluded)) as tracked,
+            closing(tracked_files(repository)) as tracked,
             closing(DiskDict[LastCommit]()) as last,
             closing(DiskDict[Commit]()) as merges,
         ):
-            for pattern, files in excluded.items():
-                reason = f"excluded, tracked files: {files}" if files else "matches no tracked file"
-                yield ReadIssue(pattern, reason, failed=False)
             if cuts := cut_commits(repository.root):
                 yield ReadIssue(HISTORY, _SHALLOW, failed=False)
             commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
@@ -94,31 +88,27 @@ def git_source(
     Args:
         path: the top folder of a working tree.
         repo: the name to store it under, instead of ``owner/name`` of ``origin``.
-        exclude: tracked files to leave out, each a folder, a file or a pattern in which ``*``
-            matches any characters, slashes too. Commits stay, whatever they touch.
+        exclude: files to leave out, each a pattern of gitignore. Commits stay, whatever they touch.
         diffs: each commit includes its changes, at most ``commit_diffs.MAX_DIFF`` characters;
             None: as in the last run into the same collection, at first not.
         also: further endings to read, each ``.ENDING`` or ``.ENDING=KIND``, besides those of
             earlier runs; a single empty one drops those.
 
     Raises:
-        GitError: not such a folder, no commits, or git is missing; an empty pattern, or one that
-            leads out of the folder.
-        SourceError, UnknownName: as :func:`~operators.sources.also.also_read`.
+        GitError: not such a folder, no commits, or git is missing.
+        SourceError, UnknownName: as :func:`~operators.sources.also.also_read` and
+            :func:`~operators.sources.ignore_file.without_ignored`.
     """
     repository = open_repository(path, repo)
     exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
-    for pattern in exclude:
-        _check_pattern(pattern)
     endings = also_read([one for one in also or () if one])
-    walk = _Walk(repository, exclude, bool(diffs), endings)
+    walk = _Walk(repository, bool(diffs), endings)
 
     def left_out(key: Key) -> bool:
         if key[0] == HISTORY:
             return is_no_change(key[2])
         names = tracked()
-        untracked = names is not None and key[2] not in names
-        return untracked or any(is_excluded(key[2], pattern) for pattern in exclude)
+        return names is not None and key[2] not in names
 
     @cache
     def tracked() -> frozenset[str] | None:
@@ -159,16 +149,4 @@ def git_source(
         left_out=left_out,
         revision=repository.head,
     )
-    return without_ignored(source, repository.root, no_files=HISTORY)
-
-
-def _check_pattern(pattern: str) -> None:
-    try:
-        glob(pattern)
-        outside = normpath(pattern).split("/")[0] in ("", "..")
-    except ValueError:
-        outside = True
-    if outside or not pattern or pattern.startswith(":") or "\0" in pattern:
-        raise GitError(
-            f"{pattern!r} is no pattern of files to leave out; give a folder or *.ending"
-        )
+    return without_ignored(source, repository.root, exclude=exclude, no_files=HISTORY)

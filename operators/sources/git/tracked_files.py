@@ -5,12 +5,11 @@ neither as a file nor as a folder on the way to it.
 """
 
 import os
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from posixpath import normpath
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -32,7 +31,6 @@ from operators.sources.git.commit_log import LastCommit
 from operators.sources.git.git_process import GitError, git_output, git_stream, split
 from operators.sources.git.repository import Repository, TrackedFile
 from operators.sources.git.stored_content import Attributes, attributes, is_stored
-from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Document, Item, Key, metadata_json
 
 MAX_FILE = 1_000_000
@@ -49,25 +47,14 @@ _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _SNIFFED = 8192
 
 
-def tracked_files(
-    repository: Repository, excluded: MutableMapping[str, int]
-) -> DiskDict[TrackedFile]:
-    """Every path that git tracks and no pattern of ``excluded`` matches; the caller closes it.
-
-    ``excluded`` counts the files that each pattern matches.
-    """
+def tracked_files(repository: Repository) -> DiskDict[TrackedFile]:
+    """Every path that git tracks; the caller closes it."""
     tracked = DiskDict[TrackedFile]()
     with git_stream(repository.root, "ls-files", "--stage", "-z") as stream:
         for entry in split(stream):
             head, _, path = entry.partition(b"\t")
             mode, content, _ = head.decode().split(" ")
-            if path in tracked:
-                continue
-            matching = [one for one in excluded if is_excluded(shown_path(path), one)]
-            for pattern in matching:
-                excluded[pattern] += 1
-            if not matching:
-                tracked[path] = TrackedFile(path, mode, content)
+            tracked.add(path, TrackedFile(path, mode, content))
     return tracked
 
 
@@ -86,23 +73,12 @@ def tracked_names(root: Path) -> frozenset[str] | None:
         return frozenset(map(shown_path, split(stream)))
 
 
-def is_excluded(path: str, pattern: str) -> bool:
-    """Whether ``pattern`` leaves out the file at ``path``, tracked or not.
-
-    >>> [is_excluded("a/b.min.js", pattern) for pattern in ("a/", "*.min.js", "./a/b.min.js", "b")]
-    [True, True, True, False]
-    """
-    plain = normpath(pattern)
-    return plain == "." or f"{path}/".startswith(f"{plain}/") or bool(glob(plain).fullmatch(path))
-
-
 class _Tree(NamedTuple):
     """What all files of a working tree share."""
 
     repository: Repository
     also: Also
     attributes: Attributes
-    text_endings: dict[str, bool]  # whether the first file of an unknown ending holds text
 
 
 def read_tree(
@@ -120,7 +96,7 @@ def read_tree(
     with suppress(GitError):  # what it reads stands in files that the tree names: one may be a pipe
         paths = (path for path, _ in tracked.starting(b""))
         known = attributes(repository.root, paths, LONGEST_SEARCH_S)
-    tree = _Tree(repository, also, known, {})
+    tree = _Tree(repository, also, known)
     for corpus in ("docs", "code"):
         for path, file in tracked.starting(b""):
             if (corpus == "docs") is reads_as_prose(shown_path(path), also):
@@ -139,10 +115,7 @@ def _read(tree: _Tree, file: TrackedFile, path: str) -> tuple[bytes, Decoded, st
         raise files.Skipped("dependency lock or generated file")
     root, language = os.fsencode(tree.repository.root), kind_of(path, tree.also)
     if language is None and (extension := files.ending(path)):
-        seen = tree.text_endings
-        if extension not in seen:
-            seen[extension] = files.holds_text(root, file.path)
-        raise files.UnknownEnding(extension, seen[extension])
+        raise files.UnknownEnding(extension)
     packed = language if language in PACKED else None
     if packed not in (None, "ipynb") and (why := why_missing(packed)):
         raise files.NotInstalled(why)

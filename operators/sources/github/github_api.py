@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -253,19 +252,11 @@ def _limit(response: httpx2.Response) -> float | None:
         return max(1.0, float(after)) if after.isdecimal() else 0.0
     if response.headers.get("X-RateLimit-Remaining") == "0":
         reset = response.headers.get("X-RateLimit-Reset", "")
-        return max(1.0, float(reset) - _time_there(response) + 1) if reset.isdecimal() else 0.0
+        return max(1.0, float(reset) - time.time() + 1) if reset.isdecimal() else 0.0
     if response.status_code == 429:
         return 0.0
     message = _message(response).lower()
     return 0.0 if "rate limit" in message or "abuse detection" in message else None
-
-
-def _time_there(response: httpx2.Response) -> float:
-    """The server's time: a reset is stated in it, and our clock may differ."""
-    try:
-        return parsedate_to_datetime(response.headers["Date"]).timestamp()
-    except (KeyError, ValueError):
-        return time.time()
 
 
 def _message(response: httpx2.Response) -> str:

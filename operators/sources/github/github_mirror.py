@@ -155,7 +155,6 @@ def refresh(
     *,
     repo: str | None = None,
     full: bool = False,
-    reviews: bool = True,
     secrets: str | None = None,
     rights: bool | None = None,
     on_fetched: OnFetched | None = None,
@@ -168,7 +167,6 @@ def refresh(
         repository: ``owner/name``, or the result of :func:`find_repository` for it.
         repo: the name to store its documents under, fixed by the first run; default: its name then.
         full: request everything, to detect deletions, as is done every ``SWEEP_DAYS`` days.
-        reviews: also request the reviews of each changed pull request, which no listing has.
         secrets: ``allow`` stores items unchanged; else a mark replaces each secret. None: as in an
             earlier run.
         rights: whether the documents get the rights of the repository (:func:`who_sees`). Stored
@@ -205,8 +203,7 @@ def refresh(
         run.save([], {"sweep": state})
     for listing in _LISTINGS:
         run.follow(listing)
-    if reviews:
-        run.follow_reviews()
+    run.follow_reviews()
     if mirror.allowed is not None:  # it may have turned private while it was fetched
         mirror.allowed = who_sees(find_repository(api, remote.name))
         allow_source(store, READER, _scopes(mirror), mirror.allowed)

@@ -8,7 +8,6 @@ fills the memory.
 import bz2
 import hashlib
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,6 @@ from urllib.parse import quote
 
 from lxml import etree
 
-from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
 from operators.sources.formats.json_stream import DAMAGED, unpacked
 from operators.sources.jsonl import SourceError, parse_moment
@@ -91,18 +89,12 @@ def dump_source(file: Path, repo: str | None = None, base_url: str | None = None
 
     def scan() -> Iterator[Item]:
         nonlocal done
-        with file.open("rb") as raw, closing(DiskDict[None]()) as seen:
+        with file.open("rb") as raw:
             stream = _Bounded(_unpacked(raw))
             try:
                 for element in _elements(stream, "page"):
                     done = raw.tell()
-                    item = _item(element, wiki, name, base)
-                    if isinstance(item, LazyDocument):
-                        title = item.key[2]
-                        if title.encode() in seen:
-                            item = ReadIssue(title, "a page has this name already", key=item.key)
-                        seen[title.encode()] = None
-                    yield item
+                    yield _item(element, wiki, name, base)
             except _DAMAGED as exc:
                 raise SourceError(f"{file}: damaged or cut: {exc}") from exc
 

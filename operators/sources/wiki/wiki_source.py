@@ -226,7 +226,7 @@ def _last_commits(root: str) -> DiskDict[LastCommit]:
     last = DiskDict[LastCommit]()
     if os.path.exists(os.path.join(root, ".git")):
         repository = open_repository(root)
-        with closing(tracked_files(repository, {})) as tracked:
+        with closing(tracked_files(repository)) as tracked:
             cuts = cut_commits(repository.root)  # of a shallow clone: they date no page
             on_file = partial(remember_last_commit, tracked, last, cuts=cuts)
             for _ in read_commits(repository, on_file):

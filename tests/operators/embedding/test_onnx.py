@@ -23,7 +23,7 @@ from tokenizers.processors import TemplateProcessing
 
 from operators.embedding import onnx as onnx_models
 from operators.embedding.cross_encoder import MAX_TOKENS, load_reranker
-from operators.embedding.onnx import MAX_QUERY_WINDOWS, DirectoryEmbedder, load_directory
+from operators.embedding.onnx import DirectoryEmbedder, load_directory
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, TextTooLong
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError, UnknownName
@@ -107,13 +107,9 @@ def test_what_a_long_question_says_first_counts_most(minilm: DirectoryEmbedder) 
     np.testing.assert_allclose(whole, mean / np.linalg.norm(mean), atol=1e-6)
 
 
-def test_a_question_of_forty_thousand_words_is_answered(
-    minilm: DirectoryEmbedder, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_question_of_forty_thousand_words_is_answered(minilm: DirectoryEmbedder) -> None:
     vector = minilm.embed_queries(["flush the cache " * 13_334])
     assert abs(float(np.linalg.norm(vector)) - 1) < 1e-5
-    assert f"{MAX_QUERY_WINDOWS} of its 313 windows" in caplog.text
-    assert "flush" not in caplog.text
 
 
 @pytest.mark.parametrize(

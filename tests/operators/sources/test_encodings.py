@@ -37,7 +37,7 @@ def test_an_undeclared_encoding_is_guessed_and_the_guess_is_told(text: str, enco
     )
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32-be", "iso2022_jp"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32-be"])
 def test_a_mark_says_the_encoding_without_a_guess(encoding: str) -> None:
     data = JAPANESE.encode(encoding)
     mark = b"\0\0\xfe\xff" if encoding == "utf-32-be" else b""
@@ -50,7 +50,6 @@ def test_a_mark_says_the_encoding_without_a_guess(encoding: str) -> None:
     [
         ("a.py", f"# -*- coding: koi8-r -*-\n{RUSSIAN}", "koi8-r"),
         ("a.xml", '<?xml version="1.0" encoding="GB2312"?>\n<a>备份</a>\n', "gbk"),
-        ("a.css", '@charset "Shift_JIS";\n/* 税 */\n', "cp932"),
         ("a.html", '<html><meta charset="big5"><p>請先備份</p>', "big5"),
         ("a.php", "<meta http-equiv=Content-Type content='text/html; charset=x-sjis'>税", "cp932"),
     ],
@@ -108,7 +107,6 @@ def test_a_hostile_file_costs_no_more_than_its_length() -> None:
         b"\xe4\n" * 500_000,
         b"<meta " * 170_000 + b"\xff",
         b"\xa4\xc4" * 500_000,
-        b"\x1b$" * 500_000,
     ):
         try:
             decode_file(data, "a.html")

@@ -41,17 +41,16 @@ def test_the_report_counts_what_is_left_out_by_ending_and_says_what_reads_it(
 ) -> None:
     counts = {".png": 12, ".xyz": 3, ".abc": 1} | {f".b{n:02}": 2 for n in range(12)}
     left = [
-        ReadIssue(f"{n}{ending}", "?", False, ending=ending, is_text=ending in (".xyz", ".abc"))
+        ReadIssue(f"{n}{ending}", "?", False, ending=ending)
         for ending, count in counts.items()
         for n in range(count)
     ]
     report = IngestReport(skipped=left)
     show_report(report, "team")
-    binary = ", ".join(f"2 .b{n:02}" for n in range(9))
+    binary = ", ".join(f"2 .b{n:02}" for n in range(10))
     assert capsys.readouterr().out.splitlines()[1:] == [
         "40 left out",
-        f"  12 .png, 3 .xyz, {binary}, 1 .abc, 6 of other endings;"
-        " --also .xyz --also .abc reads them",
+        f"  12 .png, 3 .xyz, {binary}, 5 of other endings; --also .ENDING reads those of a text",
     ]
     assert report_as_json(report)["left_out_by_ending"] == counts
 

@@ -16,6 +16,7 @@ from operators.sources.git import git_process
 from operators.sources.git.commit_range import change_between
 from operators.sources.git.git_process import GitError
 from operators.sources.git.git_source import git_source
+from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, ReadIssue
 
 EPOCH = 1_600_000_000
@@ -86,24 +87,24 @@ def test_the_folder_names_the_repo_without_a_remote_and_an_option_names_it_anyho
 
 
 @pytest.mark.parametrize(
-    ("exclude", "left", "reasons"),
+    ("exclude", "left", "count"),
     [
-        (["tests/"], {"README.md", "app.py", "lib/a_snap.py", "lib/tests.py"}, {"tests/": "2"}),
+        (["tests/"], {"README.md", "app.py", "lib/a_snap.py", "lib/tests.py"}, 2),
         (
             ["*_snap.py", "app.py"],
             {"README.md", "lib/tests.py", "tests/deep/b.py", "tests/test_app.py"},
-            {"*_snap.py": "1", "app.py": "1"},
+            2,
         ),
         (
             ["vendor"],
             {"README.md", "app.py", "lib/a_snap.py", "lib/tests.py"}
             | {"tests/deep/b.py", "tests/test_app.py"},
-            {"vendor": "matches no tracked file"},
+            0,
         ),
     ],
 )
 def test_what_is_excluded_is_left_out_and_counted_and_its_commits_stay(
-    repo: Any, exclude: list[str], left: set[str], reasons: dict[str, str]
+    repo: Any, exclude: list[str], left: set[str], count: int
 ) -> None:
     names = ["README.md", "app.py", "lib/a_snap.py", "lib/tests.py"]
     names += ["tests/deep/b.py", "tests/test_app.py"]
@@ -116,10 +117,8 @@ def test_what_is_excluded_is_left_out_and_counted_and_its_commits_stay(
     left_out = git_source(repo.path, exclude=exclude).left_out
     assert {name for name in names if not left_out(("code", "", name))} == left
     assert not left_out(whole.key)
-    issues = {item.where: item.reason for item in items if isinstance(item, ReadIssue)}
-    assert issues.keys() == reasons.keys()
-    assert all(issues[pattern].endswith(said) for pattern, said in reasons.items())
-    assert not any(item.failed for item in items if isinstance(item, ReadIssue))
+    (issue,) = [item for item in items if isinstance(item, ReadIssue)]
+    assert (issue.reason, issue.failed) == (f"leaves out {count} files", False)
 
 
 def test_a_merge_and_a_commit_that_the_history_lacks_may_go_and_no_other(repo: Any) -> None:
@@ -160,11 +159,10 @@ def test_a_file_may_go_once_git_does_not_track_it_and_not_before(repo: Any) -> N
     assert may_go() == []
 
 
-@pytest.mark.parametrize("pattern", [":!a.py", "\0", "../other", "[a"])
-def test_a_pattern_that_excludes_nothing_of_the_tree_is_refused(repo: Any, pattern: str) -> None:
+def test_what_is_no_pattern_is_refused(repo: Any) -> None:
     repo.commit("one", **{"a.py": "x = 1\n"})
-    with pytest.raises(GitError, match=r"no pattern of files|is outside repository"):
-        git_source(repo.path, exclude=[pattern])
+    with pytest.raises(SourceError, match=r"--exclude .*'\[a': a bracket"):
+        git_source(repo.path, exclude=["[a"])
 
 
 def store(repo: Any, kind: str, data: bytes) -> str:

@@ -250,12 +250,6 @@ def test_a_pull_request_whose_reviews_fail_does_not_stop_the_others(filled: Any,
     assert sync() == ALL
 
 
-def test_reviews_can_be_left_out(filled: Any, sync: Any) -> None:
-    assert "pull/1#pullrequestreview-200" not in sync(reviews=False)
-    assert not [path for path in filled.paths() if "reviews" in path]
-    assert sync() == ALL
-
-
 def test_a_repository_without_issues_has_reviews(filled: Any, sync: Any) -> None:
     filled.issues_enabled = False
     found = sync()
