@@ -141,8 +141,8 @@ def read_layer(*modules: ModuleType) -> Layer:
     """The variants and parameters that the functions of ``modules`` declare.
 
     Raises:
-        ValueError: one parameter has two defaults, so that its default would be ambiguous; or a tag
-            names no frame.
+        ValueError: one parameter has two defaults, so that its default would be ambiguous, or is
+            of the node with a row for each corpus and of another too; or a tag names no frame.
     """
     variants: dict[str, list[str]] = {}
     parameters: dict[str, Parameter] = {}
@@ -161,6 +161,8 @@ def read_layer(*modules: ModuleType) -> Layer:
                     f"parameter {parameter.name!r} has the default {parameter.default!r} in {name} "
                     f"and {known.default!r} elsewhere"
                 )
+    for name in sorted(of_corpora.keys() & parameters.keys()):
+        raise ValueError(f"parameter {name!r} is one of corpus_settings: read its frame instead")
     return Layer(
         nodes,
         {node: tuple(sorted(of)) for node, of in sorted(variants.items())},

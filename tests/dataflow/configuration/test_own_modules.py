@@ -152,6 +152,10 @@ HEAD = "def fused__mine(aged_hits: pl.DataFrame"
             f"{HEAD}, rrf_k: float = 3.0) -> pl.DataFrame: return aged_hits",
             "'rrf_k' has the default 3.0 in fused__mine and 60.0",
         ),
+        (
+            f"{HEAD}, search_depth: int = 3) -> pl.DataFrame: return aged_hits",
+            "'search_depth' is one of corpus_settings: read its frame",
+        ),
     ],
 )
 def test_a_module_that_does_not_fit_is_one_line_that_names_the_function(
