@@ -439,10 +439,9 @@ class RetrievalDriver(AnswerMethods):
         """Timeout in seconds of a node that reads the store, times the queries. None: no limit."""
         if node_tags(node).get("io") != "postgres":
             return None
-        requests = [value for value in arguments.values() if isinstance(value, SearchRequest)]
-        if requests:
-            limits = [one.timeout_s for one in requests]
-            return None if None in limits else max(filter(None, limits))
+        requests = [one for one in arguments.values() if isinstance(one, SearchRequest)]
+        if limits := [request.timeout_s for request in requests]:
+            return None if None in limits else max(one for one in limits if one is not None)
         seconds = self.config.deadline_of(node.name.partition(".")[0])
         queries = arguments.get("scoped_queries", arguments.get("queries"))
         batch = queries.height if isinstance(queries, pl.DataFrame) else 1
