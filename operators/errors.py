@@ -3,9 +3,13 @@
 import difflib
 import logging
 from collections.abc import Collection, Iterable, Sequence
+from time import monotonic
 from traceback import extract_tb
 
 LOG = logging.getLogger("crosscorpus.errors")
+QUIET_S = 10.0
+_LOGGED: dict[str, float] = {}
+"""The last text in the log, and when."""
 
 
 class CrosscorpusError(Exception):
@@ -23,9 +27,16 @@ class SearchError(CrosscorpusError):
 
 
 def plain_text(error: Exception) -> str:
-    """The text of ``error`` for the caller of a service; the log has a text with an address."""
+    """The text of ``error`` for the caller of a service; the log has a text with an address.
+
+    It has one text once in ``QUIET_S`` seconds: a question searches many corpora of a server.
+    """
     if isinstance(error, CrosscorpusError) and error.plain:
-        LOG.warning("%s", error)
+        text, now = str(error), monotonic()
+        if now - _LOGGED.get(text, -QUIET_S) >= QUIET_S:
+            _LOGGED.clear()
+            _LOGGED[text] = now
+            LOG.warning("%s", text)
         return error.plain
     return str(error).strip() or type(error).__name__
 

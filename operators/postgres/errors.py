@@ -22,7 +22,7 @@ class DatabaseError(CrosscorpusError):
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
-        self.kind, self.plain = kind, f"the collection does not answer: {kind}"
+        self.kind, self.plain = kind, f"the collection does not answer: {kind.replace('_', ' ')}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """How it is unpickled in another process."""
