@@ -1,7 +1,7 @@
 """Who pastes a message or a line wants the passage that has it, whatever values are filled in.
 
-Most of the question's words in their order are evidence by themselves where few passages have them,
-as few as have a rare name:
+Most of the question's words in their order are evidence by themselves where at most ``FEW``
+passages have them:
 ``backticks may not start with `#!` `` stands in one file, ``variable `x` has multiple definitions``
 as a template in another.
 """

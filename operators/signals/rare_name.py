@@ -19,7 +19,10 @@ WORTH = 0.5
 
 @lead
 def rare_name(hits: pl.DataFrame, questions: Questions) -> Values:
-    """.5 times the share of the question's names that the passage has, of those that few have."""
+    """.5 times the share of the question's names that the passage has, of those that few have.
+
+    A name that more than ``FEW`` passages have counts half.
+    """
     value = [0.0] * hits.height
     if not any(asked["names"] or asked["name"] for asked in questions.values()):
         return value

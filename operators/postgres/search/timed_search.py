@@ -33,7 +33,7 @@ class Searched(NamedTuple):
     """What a search of a corpus returned."""
 
     lists: pl.DataFrame
-    """``VECTOR_LISTS``, ``TEXT_LISTS`` or ``LINKED_LISTS``."""
+    """``VECTOR_LISTS`` or ``TEXT_LISTS``."""
     outcome: pl.DataFrame | None = None
     """``OUTCOMES``; None: there is nothing to tell."""
 
