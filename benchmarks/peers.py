@@ -151,7 +151,7 @@ def as_frame(case: dict[str, np.ndarray], seed: int = 8) -> pl.DataFrame:
         }
         frame = pl.DataFrame(known).with_columns(
             alternate_sources=pl.lit([]),
-            **{name: pl.lit(corpus) for name in ("corpus", "source_label")},
+            corpus=pl.lit(corpus),
             **{name: pl.lit("") for name in ("document_id", "repo")},
         )
         missing = [pl.lit(None).alias(name) for name in UNIFIED if name not in frame.columns]

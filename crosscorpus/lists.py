@@ -28,7 +28,7 @@ from operators.context import packing
 from operators.dedup import across
 from operators.dedup.similarity_index import index_similarity
 from operators.errors import CrosscorpusError
-from operators.frames import FUSED, QUERIES, VERSION_SCOPE, empty
+from operators.frames import FUSED, LABELS, QUERIES, VERSION_SCOPE, empty
 from operators.question.intent import intent
 from operators.ranking import fusion
 from operators.ranking.merge import reciprocal
@@ -229,7 +229,7 @@ def pack(
     queries = pl.DataFrame([{"query_id": 0, "texts": [question]}], QUERIES)
     names = {match[1] for label in labels if (match := _CORPUS_OF_LABEL.match(label))}
     packed = packing.pack(
-        _frame(rows),
+        _frame(rows, source_label=pl.String(), source_url=pl.String()),
         queries,
         pl.DataFrame(schema={"query_id": pl.UInt32, "note": pl.String}),
         budget=budget,
@@ -245,8 +245,8 @@ def pack(
 def as_frame(found: Mapping[str, Sequence[Hit]]) -> pl.DataFrame:
     """``UNIFIED`` of the hits of several searches, by the searches' names, each best first.
 
-    ``document_id`` is the ``id``; ``score``, ``text``, ``title``, ``path``, ``label``, ``url``,
-    ``topic`` and ``version`` are taken where a hit has them. A hit that a list has several times
+    ``document_id`` is the ``id``; ``score``, ``text``, ``title``, ``path``, ``topic`` and
+    ``version`` are taken where a hit has them. A hit that a list has several times
     counts once there, at its best place.
 
     Raises:
@@ -262,8 +262,7 @@ def as_frame(found: Mapping[str, Sequence[Hit]]) -> pl.DataFrame:
         [
             {
                 **{"chunk_id": number, "corpus": name, "rank": rank, "document_id": str(_id(hit))},
-                **{"source_label": str(hit.get("label") or f"[{name}: {_id(hit)}]")},
-                **{"source_url": hit.get("url"), "corpus_score": hit.get("score"), "repo": ""},
+                **{"corpus_score": hit.get("score"), "repo": ""},
                 **{key: hit.get(key) for key in ("text", "title", "path", "version")},
                 **{"lineage_id": None if hit.get("topic") is None else topics[hit["topic"]]},
                 **{"last_version": of, "removed": False},
@@ -271,6 +270,19 @@ def as_frame(found: Mapping[str, Sequence[Hit]]) -> pl.DataFrame:
             for (number, name, rank, hit), of in zip(rows, newer, strict=True)
         ]
     ).drop("score")
+
+
+def as_labels(found: Mapping[str, Sequence[Hit]]) -> pl.DataFrame:
+    """``LABELS`` of the same hits, numbered as there: their ``label`` and ``url``.
+
+    >>> as_labels({"words": [{"id": "a", "text": "x"}]})["source_label"].to_list()
+    ['[words: a]']
+    """
+    rows = [
+        (0, name, number, str(hit.get("label") or f"[{name}: {_id(hit)}]"), hit.get("url"))
+        for number, name, _, hit in _rows(found)
+    ]
+    return pl.DataFrame(rows, LABELS, orient="row")
 
 
 def _rows(lists: Mapping[str, Sequence[Hit]]) -> list[tuple[int, str, int, Hit]]:

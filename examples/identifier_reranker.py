@@ -22,8 +22,8 @@ def reranked__identifiers(
     rows = queries.select("query_id", pl.col("texts").list.join("\n")).iter_rows()
     named = {query_id: _identifiers(text) for query_id, text in rows}
     factor = [
-        1 + identifier_boost * _share(named[query_id], f"{label} {text or ''}")
-        for query_id, label, text in ranked["query_id", "source_label", "text"].iter_rows()
+        1 + identifier_boost * _share(named[query_id], f"{document} {text or ''}")
+        for query_id, document, text in ranked["query_id", "document_id", "text"].iter_rows()
     ]
     return total_order.ranked(ranked, ranked["score"] * pl.Series(factor, dtype=pl.Float64))
 

@@ -17,11 +17,11 @@ from operators.options import FILTERS
 
 UTC = pl.Datetime("us", "UTC")
 
-SOURCE = pl.Struct(
-    {"chunk_id": pl.Int64}
-    | dict.fromkeys(("corpus", "repo", "source_label", "source_url"), pl.String)
-)
+_NAME = dict.fromkeys(("source_label", "source_url"), pl.String())  # null: no safe link
+SOURCE = pl.Struct({"chunk_id": pl.Int64, "corpus": pl.String, "repo": pl.String})
 """A near-duplicate, as the chunk that represents it names it."""
+SHOWN_SOURCE = pl.Struct({**SOURCE.to_schema(), **_NAME})
+"""A near-duplicate with its label and link."""
 
 DEFINES = "defines"
 """In the metadata of a chunk of code: the qualified names whose definitions begin in it."""
@@ -234,9 +234,9 @@ other corpora that found the chunk. ``FUSED.score`` is the sum of a chunk's part
 their corpora, times its own ``recency``."""
 
 _PARTS = (*SCORE_PARTS, "part", "other_parts", "coverage", "weight", "language_weight")
-EXTRA_COLUMNS = frozenset((*_PARTS, "more_of_file"))
-"""Columns that a frame may have beside those of its schema: what made its scores, and
-``more_of_file``."""
+EXTRA_COLUMNS = frozenset((*_PARTS, *_NAME, "more_of_file"))
+"""Columns that a frame may have beside those of its schema: what made its scores, a caller's own
+labels and links, and ``more_of_file``."""
 
 SIGNALS = pl.Schema(
     {
@@ -312,8 +312,6 @@ UNIFIED = pl.Schema(
         "rank": pl.UInt32(),  # within its corpus, after dedup
         "document_id": pl.String(),
         "repo": pl.String(),
-        "source_label": pl.String(),
-        "source_url": pl.String(),  # null where there is no safe link
         "title": pl.String(),
         "path": pl.String(),
         "start_line": pl.UInt32(),  # from 1; null where the text has no lines of a file
@@ -343,18 +341,21 @@ FUSED = pl.Schema({**UNIFIED, "score": pl.Float64()})
 """A list of all corpora, from the fused one to the results; ``rank`` is the place in that stage's
 own order, ``score`` the value that gives the order."""
 
-PASSAGE_OF_FILE = pl.Struct(
-    {
-        "chunk_id": pl.Int64,
-        "document_id": pl.String,
-        "source_label": pl.String,
-        "source_url": pl.String,
-        "start_line": pl.UInt32,
-        "end_line": pl.UInt32,
-        "score": pl.Float64,
-    }
-)
+_PASSAGE = {"start_line": pl.UInt32, "end_line": pl.UInt32, "score": pl.Float64}
+PASSAGE_OF_FILE = pl.Struct({"chunk_id": pl.Int64, "document_id": pl.String, **_PASSAGE})
+SHOWN_PASSAGE = pl.Struct({**PASSAGE_OF_FILE.to_schema(), **_NAME})
 """A further passage of a result's file: one of ``more_of_file``, which only the results have."""
+
+PLACED = pl.Schema({**FUSED, "more_of_file": pl.List(PASSAGE_OF_FILE)})
+"""The best hits, a file each."""
+
+LABELS = pl.Schema(
+    {"query_id": pl.UInt32(), "corpus": pl.String(), "chunk_id": pl.Int64(), **_NAME}
+)
+"""The labels and links of the chunks that an answer shows; no two of a query have one label."""
+
+SHOWN = pl.Schema({**FUSED, **_NAME, "alternate_sources": pl.List(SHOWN_SOURCE)})
+"""``FUSED`` with labels and links: what an answer shows."""
 
 OUTCOMES = pl.Schema(
     {
@@ -367,8 +368,7 @@ OUTCOMES = pl.Schema(
     }
 )
 
-_LABELS = ("corpus", "source_label", "source_url")
-_LABELLED = {"chunk_id": pl.Int64(), **dict.fromkeys(_LABELS, pl.String())}
+_LABELLED = {"chunk_id": pl.Int64(), "corpus": pl.String(), **_NAME}
 
 SURROUNDINGS = pl.Schema(
     {
@@ -391,7 +391,7 @@ PACKED = pl.Schema(
         "query_id": pl.UInt32(),
         "number": pl.UInt32(),  # place in the context, from 1; null: the notes
         **_LABELLED,
-        "alternate_sources": pl.List(SOURCE),
+        "alternate_sources": pl.List(SHOWN_SOURCE),
         "boundary": pl.String(),  # begins every header of the query's context, and no other line
         "entry": pl.String(),  # header and text, as they stand in the context
         "cost": pl.UInt32(),  # of the budget, with the separator
@@ -454,7 +454,7 @@ DISPOSITIONS = pl.Schema(
         "number": pl.UInt32(),  # place in the context, from 1
         "citation": pl.UInt32(),  # place among the citations, from 1
         "score": pl.Float64(),  # its last
-        "near_duplicates": pl.List(SOURCE),  # the chunks that it represents
+        "near_duplicates": pl.List(SHOWN_SOURCE),  # the chunks that it represents
     }
 )
 

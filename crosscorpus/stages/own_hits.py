@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 from hamilton.function_modifiers import tag
 
-from crosscorpus.lists import as_frame
+from crosscorpus.lists import as_frame, as_labels
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
 from operators.dedup.token_index import TokenIndex, index_tokens
 from operators.frames import NOTES, empty
@@ -16,6 +16,12 @@ from operators.versions import version_choice
 def unified(found: dict[str, list[dict[str, Any]]]) -> pl.DataFrame:
     """The hits of every search, by the search's name, each list best first."""
     return as_frame(found)
+
+
+@tag(stage="order", frame="LABELS")
+def labels(found: dict[str, list[dict[str, Any]]]) -> pl.DataFrame:
+    """The label and the link of each hit, as the searches give them."""
+    return as_labels(found)
 
 
 @tag(stage="score")

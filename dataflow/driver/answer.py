@@ -39,7 +39,7 @@ passages of 2,000 characters for .88.
 
 @dataclass(frozen=True)
 class Passage:
-    """One result, with columns of ``operators.frames.FUSED``.
+    """One result, with columns of ``operators.frames.SHOWN``.
 
     Attributes:
         rank: its rank, from 0.
@@ -50,7 +50,7 @@ class Passage:
             passages joined, and for the best ones their section; ``text`` if there is no more.
         whole_lines: the first and the last line of ``whole_text``.
         more_of_file: the next best passages of its file, each as
-            ``operators.frames.PASSAGE_OF_FILE``.
+            ``operators.frames.SHOWN_PASSAGE``.
     """
 
     rank: int

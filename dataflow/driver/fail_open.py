@@ -82,8 +82,8 @@ def not_searched(
 
     Returns:
         Values by node: searches without a hit whose outcome is ``overridden``, and no rows for the
-        stages before an overridden one; chunks are read only if a stage compares them. Where a
-        vector search's result is given, links add nothing, unless ``linked_hits`` is asked for.
+        stages before an overridden one; the chunks of its rows are read. Where a vector search's
+        result is given, links add nothing, unless ``linked_hits`` is asked for.
     """
 
     def given_of(*schemas: pl.Schema) -> list[str]:
@@ -102,12 +102,20 @@ def not_searched(
     if given_of(frames.READ_CHUNKS, frames.UNIFIED):
         instead["chunks_outcome"] = frames.empty(frames.OUTCOMES)
     if scored:
-        key = ("query_id", "corpus", "chunk_id")
-        ids = pl.concat(given[name].select(key) for name in scored).unique(maintain_order=True)
-        hits = ids.with_columns(rank=pl.lit(0), distance=pl.lit(None))
-        instead["vector_hits"] = hits.cast(dict(frames.VECTOR_HITS))
+        ids = pl.concat(_chunks_of(given[name]) for name in scored).unique(maintain_order=True)
+        listed = ids.with_columns(rank=pl.lit(0), distance=pl.lit(None))
+        instead["vector_hits"] = listed.cast(dict(frames.VECTOR_HITS))
         instead["text_hits"] = frames.empty(frames.TEXT_HITS)
     if given_of(frames.UNIFIED):
         behind = (frames.MERGED, frames.DEDUPED)
         instead |= {name: frames.empty(of) for name, of in frames_of.items() if of in behind}
     return instead
+
+
+def _chunks_of(hits: pl.DataFrame) -> pl.DataFrame:
+    """The chunks that rows of a list name: query_id, corpus and chunk_id."""
+    key = ["query_id", "corpus", "chunk_id"]
+    if "alternate_sources" not in hits.columns:
+        return hits.select(key)
+    copies = hits.select("query_id", "alternate_sources").explode("alternate_sources").drop_nulls()
+    return pl.concat([hits.select(key), copies.unnest("alternate_sources").select(key)])

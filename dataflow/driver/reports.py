@@ -21,6 +21,8 @@ from dataflow.configuration.catalog import Catalog
 from dataflow.execution.plan import node_tags
 from operators import frames
 from operators.context import search_outcomes
+from operators.context.labels import KEY as LABEL_KEY
+from operators.context.labels import labels_of
 from operators.context.templates import label_names
 from operators.explain import dispositions, steps
 from operators.explain.explain_targets import find_targets
@@ -31,7 +33,8 @@ REPORTS = ("provenance", "explain_targets", "dispositions", "explain")
 FRAMES = {"explain_targets": EXPLAIN_TARGETS, "dispositions": DISPOSITIONS, "explain": EXPLAIN}
 
 _PROVENANCE_NODES = ("queries", "outcomes", "version_scope", "citations", "context_window")
-_EXPLAINED = ("queries", "outcomes", "scoped_queries", "citations", "corpus_settings")
+_LABELLED_FROM = ("chunks", "corpus_settings", "collections")
+_EXPLAINED = ("queries", "outcomes", "scoped_queries", "citations", "labels", *_LABELLED_FROM)
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class RankedLists:
     Attributes:
         corpus_lists: the nodes with the lists within the corpora, from the scores on.
         fused_lists: the nodes from the fused list to the results, and what each list is.
-        pooled: the node with the hits and their labels, before they are one list.
+        pooled: the node with the hits of all corpora, before they are one list.
         passages: the node with the list that the context is packed from.
         packed: the node with the passages that the context has room for; "" without a context.
         signals: the node with what the rules say; "" without rules.
@@ -72,14 +75,14 @@ def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
     results = {node.name: node for node in graph.get_upstream_nodes(["results"])[0]}
     within = [*nodes_with(graph, catalog, "MERGED"), *nodes_with(graph, catalog, "DEDUPED")]
     corpus_lists = _in_order(graph, within)
-    fused_lists = nodes_with(graph, catalog, "FUSED")
+    fused_lists = [*nodes_with(graph, catalog, "FUSED", "best_files"), "results"]
     packed = nodes_with(graph, catalog, "PACKED", "context_window")
     (signals,) = nodes_with(graph, catalog, "SIGNALS") or [""]
     return RankedLists(
         corpus_lists,
         {name: (results[name].documentation or "").partition("\n")[0] for name in fused_lists},
         pooled=[*nodes_with(graph, catalog, "UNIFIED"), ""][0],
-        passages=["", *nodes_with(graph, catalog, "FUSED", *packed[-1:])][-1],
+        passages=["", *nodes_with(graph, catalog, "SHOWN", *packed[-1:])][-1],
         packed=["", *packed][-1],
         signals=signals,
         ordered=next((name for name in fused_lists if signals in results[name].input_types), ""),
@@ -223,12 +226,14 @@ def explanation(
     corpora, parameters = graph.config["corpora"], how["parameters"]
     depths = values["corpus_settings"]["corpus", "search_depth"]
     corpus_lists = {name: values[name] for name in lists.corpus_lists}
+    every = labels_of([values[lists.pooled]], *(values[name] for name in _LABELLED_FROM))
+    labels = pl.concat([values["labels"], every]).unique(LABEL_KEY, maintain_order=True)
     if targets is None:
         targets = find_targets(
             given["homes"],
             {**given["other_embedders"], "": given["embedder"]},
             values["scoped_queries"],
-            values[lists.pooled],
+            labels,
             next(iter(corpus_lists.values())),
             corpora,
             names=given.get("explain_chunks") or (),
@@ -237,7 +242,7 @@ def explanation(
         queries=values["queries"],
         outcomes=values["outcomes"],
         citations=values["citations"],
-        pooled=values[lists.pooled],
+        labels=labels,
         passages=values[lists.passages],
         packed=values[lists.packed],
         corpus_lists=corpus_lists,

@@ -7,6 +7,7 @@ from hamilton.function_modifiers import config, tag
 
 from operators.context import packing, passage_versions, search_outcomes
 from operators.context.citations import cite
+from operators.context.labels import labelled, labels_of
 from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
 from operators.context.whole_passages import whole_passages
@@ -26,13 +27,33 @@ from operators.signals import exact_phrase
 from operators.versions import version_choice
 
 
-@tag(stage="order", frame="FUSED")
-def results(
+@tag(stage="order", frame="PLACED")
+def best_files(
     unique: pl.DataFrame, top_k: int = 10, one_a_file: bool = True, more_passages: int = 3
 ) -> pl.DataFrame:
     """The ``top_k`` best hits; a file has one place, and names its next passages beside it."""
     hits = unique.drop("part", "other_parts", strict=False)
     return in_places(hits, top_k, one_a_file=one_a_file, more=more_passages)
+
+
+@tag(stage="order", frame="LABELS")
+def labels(
+    best_files: pl.DataFrame,
+    relevant_hits: pl.DataFrame,
+    chunks: pl.DataFrame,
+    corpus_settings: pl.DataFrame,
+    collections: dict[str, CollectionInfo | None],
+    context_depth: int = 30,
+) -> pl.DataFrame:
+    """The labels and links of what the results and the context show."""
+    shown = [best_files, cut(relevant_hits, context_depth)]
+    return labels_of(shown, chunks, corpus_settings, collections)
+
+
+@tag(stage="order", frame="SHOWN")
+def results(best_files: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """The best hits, with their labels and links."""
+    return labelled(best_files, labels)
 
 
 @tag(stage="context", frame="FUSED")
@@ -61,11 +82,13 @@ def relevant_hits__off(unique: pl.DataFrame) -> pl.DataFrame:
     return unique
 
 
-@tag(stage="context", frame="FUSED")
-def context_order(relevant_hits: pl.DataFrame, context_depth: int = 30) -> pl.DataFrame:
+@tag(stage="context", frame="SHOWN")
+def context_order(
+    relevant_hits: pl.DataFrame, labels: pl.DataFrame, context_depth: int = 30
+) -> pl.DataFrame:
     """The best ``context_depth`` hits in reading order, with versions of one passage marked."""
     best = cut(relevant_hits.drop("part", "other_parts", strict=False), context_depth)
-    return passage_versions.newest_first(best)
+    return passage_versions.newest_first(labelled(best, labels))
 
 
 @tag(stage="context", io="postgres", fail_open="empty", frame="SURROUNDINGS")
@@ -77,7 +100,7 @@ def surroundings(
     return around.surroundings(homes, context_order, grown=grown_passages)
 
 
-@tag(stage="context", frame="FUSED")
+@tag(stage="context", frame="SHOWN")
 @config.when(whole_passages_variant="section")
 def whole_passages__section(
     context_order: pl.DataFrame,
@@ -98,7 +121,7 @@ def whole_passages__section(
     )
 
 
-@tag(stage="context", frame="FUSED")
+@tag(stage="context", frame="SHOWN")
 @config.when(whole_passages_variant="off")
 def whole_passages__off(context_order: pl.DataFrame) -> pl.DataFrame:
     """The passages unchanged."""

@@ -337,15 +337,9 @@ def deduped__off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
 
 
 @tag(stage="score", frame="UNIFIED")
-def unified(
-    deduped: pl.DataFrame,
-    chunks: pl.DataFrame,
-    corpus_settings: pl.DataFrame,
-    collections: dict[str, CollectionInfo | None],
-) -> pl.DataFrame:
-    """The hits of all corpora with their texts, labels and links."""
-    many_repos = {corpus for corpus, info in collections.items() if info and info.many_repos}
-    return unify(deduped, chunks, corpus_settings, many_repos)
+def unified(deduped: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+    """The hits of all corpora with their texts, in one form."""
+    return unify(deduped, chunks)
 
 
 def _depths(corpus_settings: pl.DataFrame) -> dict[str, int]:

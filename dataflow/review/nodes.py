@@ -14,9 +14,10 @@ from hamilton.function_modifiers import tag
 
 from operators.context import packing
 from operators.context.citations import cite
+from operators.context.labels import labelled, labels_of
 from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
-from operators.frames import FUSED, NOTES, empty
+from operators.frames import NOTES, SHOWN, empty
 from operators.review import evidence as chosen
 from operators.review import review_questions
 from operators.review.around import around_hunks
@@ -164,8 +165,8 @@ def citations(packed: pl.DataFrame) -> pl.DataFrame:
 
 def _found(retrieval: Any, questions: pl.DataFrame) -> pl.DataFrame:
     if questions.is_empty():
-        return empty(FUSED)
+        return empty(SHOWN)
     overrides = {"queries": questions.drop("purpose", "about")}
-    ranked = retrieval.whole_list
-    hits: pl.DataFrame = retrieval.execute([ranked], overrides=overrides)[ranked]
-    return hits
+    read = [retrieval.whole_list, "chunks", "corpus_settings", "collections"]
+    hits, *sources = retrieval.execute(read, overrides=overrides).values()
+    return labelled(hits, labels_of([hits], *sources))

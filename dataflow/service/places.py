@@ -97,7 +97,7 @@ def place_named(
 
 
 def definition_of(driver: RetrievalDriver, name: str) -> tuple[dict[str, Any], str] | None:
-    """A passage of the file that defines ``name`` (``FUSED``), and the lines of the definition.
+    """A passage of the file that defines ``name`` (``SHOWN``), and the lines of the definition.
 
     The first parts of a name may be its file; one that is defined with more of them goes first.
 

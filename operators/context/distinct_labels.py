@@ -5,12 +5,11 @@ their difference at its end: repository, path, document, location, finally the c
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 
 import polars as pl
 
-from operators.arrays.rows import replaced
 from operators.context.templates import short_label
 
 Way = Callable[[int], str | None]
@@ -18,9 +17,9 @@ Way = Callable[[int], str | None]
 
 
 def tell_apart(
-    query_ids: Sequence[int], labels: Sequence[str], ways: Sequence[Way]
+    lists: Sequence[Hashable], labels: Sequence[str], ways: Sequence[Way]
 ) -> Sequence[str]:
-    """``labels`` with additions to those that one query has more than once.
+    """``labels`` with additions to those that one of the ``lists`` has more than once.
 
     ``ways`` are tried in order; the next one is for labels that are still equal.
 
@@ -28,8 +27,8 @@ def tell_apart(
     ['[wiki: A, passage 1]', '[wiki: A, passage 2]', '[wiki: A]']
     """
     distinct = list(labels)
-    rows_of: dict[tuple[int, str], list[int]] = {}
-    for row, key in enumerate(zip(query_ids, labels, strict=True)):
+    rows_of: dict[tuple[Hashable, str], list[int]] = {}
+    for row, key in enumerate(zip(lists, labels, strict=True)):
         rows_of.setdefault(key, []).append(row)
     for way in ways:
         differ = [
@@ -37,10 +36,10 @@ def tell_apart(
             for key, rows in rows_of.items()
             if len(rows) > 1 and len(set(extra := [*map(way, rows)])) > 1
         ]
-        for (query_id, label), rows, extra in [(key, rows_of.pop(key), one) for key, one in differ]:
+        for (of, label), rows, extra in [(key, rows_of.pop(key), one) for key, one in differ]:
             for row, more in zip(rows, extra, strict=True):
                 distinct[row] = f"{label[:-1]}, {more}]" if more else label
-                rows_of.setdefault((query_id, distinct[row]), []).append(row)
+                rows_of.setdefault((of, distinct[row]), []).append(row)
     return distinct
 
 
@@ -68,10 +67,3 @@ def ways_of(chunks: pl.DataFrame, rows: Sequence[int]) -> list[Way]:
 
     named = (lambda n, field=field: short(field[rows[n]]) for field in (repos, paths, documents))
     return [*named, location, passage, chunk_id]
-
-
-def tell_corpora_apart(pooled: pl.DataFrame) -> pl.DataFrame:
-    """``pooled`` (``UNIFIED``) with the corpus added to labels that several corpora share."""
-    labels, corpora = pooled["source_label"].to_list(), pooled["corpus"]
-    distinct = tell_apart(pooled["query_id"].to_list(), labels, [lambda n: f"corpus {corpora[n]}"])
-    return replaced(pooled, pl.Series("source_label", distinct)) if distinct != labels else pooled

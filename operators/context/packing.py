@@ -50,7 +50,7 @@ def pack(
     last notes are dropped until the others fit the whole budget.
 
     Args:
-        results: columns ``FUSED``.
+        results: columns ``SHOWN``.
         queries: columns ``QUERIES``.
         notes: columns ``NOTES``.
         budget: in the unit of ``measure``, for each query.

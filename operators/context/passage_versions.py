@@ -20,7 +20,7 @@ _ALWAYS = datetime.min.replace(tzinfo=UTC)
 
 
 def newest_first(results: pl.DataFrame) -> pl.DataFrame:
-    """``results`` (columns ``FUSED``) in reading order; ``rank`` is the position.
+    """``results`` (columns ``SHOWN``) in reading order; ``rank`` is the position.
 
     Among versions of one passage, ``source_label`` marks the newest one here and the older ones.
     """

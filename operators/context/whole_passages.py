@@ -44,7 +44,7 @@ def whole_passages(
     grown: int = 0,
     longest_grown: int = 0,
 ) -> pl.DataFrame:
-    """``ordered`` (``FUSED``, by rank) with neighbouring hits of one document as one passage.
+    """``ordered`` (``SHOWN``, by rank) with neighbouring hits of one document as one passage.
 
     It has the rank and the ids of the best of them, all of their text, and their lines in
     ``start_line``, ``end_line``, label and link. The first ``best`` hits of a query, which fit

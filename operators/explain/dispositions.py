@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from operators.arrays.rows import by_rank
+from operators.context.labels import labelled
 from operators.context.packing import SEPARATOR, boundary, entry, headers
 from operators.context.search_outcomes import channels
 from operators.dedup.changes import change_representatives
@@ -45,7 +46,7 @@ class Run:
             last, whose ``duplicates`` are the near-duplicates.
         lists: the lists of all corpora by node name, from the fused one to the
             results; the one before the results has the near-duplicates.
-        pooled: the hits of all corpora before they are one list.
+        labels: of all hits, and of what is shown.
         passages: the list that the context is packed from.
         packed: the passages that the context has room for.
         meanings: what each of ``lists`` is, in a sentence.
@@ -56,7 +57,7 @@ class Run:
     queries: pl.DataFrame
     outcomes: pl.DataFrame
     corpus_lists: Mapping[str, pl.DataFrame]
-    pooled: pl.DataFrame
+    labels: pl.DataFrame
     lists: Mapping[str, pl.DataFrame]
     passages: pl.DataFrame
     packed: pl.DataFrame
@@ -112,7 +113,8 @@ class Limits:
 def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
     """``DISPOSITIONS``: one row per result, by rank, then one per named chunk that is no result."""
     rows = _with_ranks(_explained(run), run)
-    duplicates = run.lists[run.last].select(*_KEY, near_duplicates="alternate_sources")
+    last = labelled(run.lists[run.last], run.labels)
+    duplicates = last.select(*_KEY, near_duplicates="alternate_sources")
     rows = rows.join(_once(duplicates), on=_KEY, how="left", maintain_order="left")
     lists = ["vector", "text", *_ranked(run)]
     placed = [pl.struct(list=pl.lit(name), rank=f"{name}_rank") for name in lists]
@@ -182,14 +184,14 @@ class _Lookups:
         """For each near-duplicate within a corpus, the representative and its label."""
         kept = self.run.corpus_lists[self.run.kept]
         pairs = kept.filter(pl.col("duplicates").list.len() > 0).explode("duplicates")
-        labels = _once(self.run.pooled.select(*_KEY, "source_label"))
+        labels = _once(self.run.labels.select(*_KEY, "source_label"))
         pairs = pairs.select(*_KEY, "duplicates").join(labels, on=_KEY, maintain_order="left")
         return {(query, gone): (other, label) for query, other, gone, label in pairs.iter_rows()}
 
     @cached_property
     def across(self) -> dict[tuple[int, int], tuple[int, str]]:
         """For each near-duplicate across corpora, the representative and its label."""
-        pairs = self.run.lists[self.run.last][
+        pairs = labelled(self.run.lists[self.run.last], self.run.labels)[
             "query_id", "alternate_sources", "chunk_id", "source_label"
         ]
         rows = pairs.explode("alternate_sources", empty_as_null=False, keep_nulls=False).iter_rows()

@@ -38,7 +38,7 @@ def find_targets(
     homes: Mapping[str, Home],
     embedders: Mapping[str, Embedder],
     queries: pl.DataFrame,
-    hits: pl.DataFrame,
+    known_labels: pl.DataFrame,
     merged: pl.DataFrame,
     corpora: Mapping[str, Any],
     *,
@@ -51,7 +51,7 @@ def find_targets(
         embedders: the models, for the nearest chunk of a document: ``""`` is the driver's,
             the others are by their vector space.
         queries: columns ``SCOPED_QUERIES``.
-        hits: columns ``UNIFIED``, of all corpora; their labels are names of chunks too.
+        known_labels: ``LABELS`` of the hits; they are names of chunks too.
         merged: ``MERGED``.
         corpora: a corpus's name -> ``inputs`` with ``label``, ``link`` and ``filters``.
         names: chunk ids, labels, or names of documents.
@@ -61,10 +61,10 @@ def find_targets(
     """
     if not names:
         return empty(EXPLAIN_TARGETS)
-    labels = dict(hits["source_label", "chunk_id"].iter_rows())
+    labels = dict(known_labels["source_label", "chunk_id"].iter_rows())
     plain = [clean_text(name) if isinstance(name, str) else name for name in names]
     wanted = [labels.get(name, name) if isinstance(name, str) else name for name in plain]
-    columns = hits["query_id", "chunk_id", "source_label"]
+    columns = known_labels["query_id", "chunk_id", "source_label"]
     shown = {(query_id, chunk_id): label for query_id, chunk_id, label in columns.iter_rows()}
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):

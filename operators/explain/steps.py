@@ -147,7 +147,7 @@ def _of(
 
 def _said(run: Run) -> Iterator[tuple[str, pl.DataFrame]]:
     """Each rule and what it says of the chunks."""
-    labels = run.pooled.select("query_id", source="chunk_id", label="source_label").unique(
+    labels = run.labels.select("query_id", source="chunk_id", label="source_label").unique(
         ["query_id", "source"], keep="first", maintain_order=True
     )
     said = run.signals.join(labels, on=["query_id", "source"], how="left", maintain_order="left")

@@ -53,7 +53,7 @@ def around_hunks(change: Change, passages: pl.DataFrame) -> pl.DataFrame:
     of tests, and those in no definition (imports) last.
 
     Args:
-        passages: columns ``FUSED``, of the old files.
+        passages: columns ``SHOWN``, of the old files.
     """
     hunks = defaultdict[str, list[Hunk]](list)
     for path, hunk in code_hunks(change):

@@ -91,13 +91,13 @@ def evidence(
     The sections take turns, so that a small budget has something of each.
 
     Args:
-        found: columns ``FUSED``, of all queries.
+        found: columns ``SHOWN``, of all queries.
         questions: columns ``operators.review.review_questions.QUESTIONS``.
         touched: path, first and last line of each hunk in the old files.
-        around: columns ``FUSED``, the code around the hunks, the most important first.
+        around: columns ``SHOWN``, the code around the hunks, the most important first.
 
     Returns:
-        Columns ``FUSED`` and ``section``, with the shown lines as text, label and lines; the
+        Columns ``SHOWN`` and ``section``, with the shown lines as text, label and lines; the
         label contains the reason. Each passage once. query_id is 0.
     """
     by_id = {row["query_id"]: row for row in questions.iter_rows(named=True)}

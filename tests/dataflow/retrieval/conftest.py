@@ -95,7 +95,7 @@ def frames_of_stages() -> dict[str, pl.Schema]:
         "weighted": frames.FUSED,
         "reranked": frames.FUSED,
         "unique": frames.FUSED,
-        "results": frames.FUSED,
+        "results": frames.SHOWN,
         "packed": frames.PACKED,
         "context_window": frames.CONTEXT,
         "citations": frames.CITATIONS,

@@ -63,8 +63,6 @@ def test_corpora_whose_results_are_given_are_not_searched(
         del overrides[f"{corpus}.vector_search"]  # without a store they could only fail
         if given != "vector_hits":
             del overrides[f"{corpus}.text_search"]
-    if given == "unified" and unique == "jaccard":
-        del overrides["read_chunks"]
     overrides[given] = answer[given]
     wanted = ["results", "outcomes", "notes", "provenance"]
     out = driver.execute(wanted, {"now": NOW}, overrides=overrides)

@@ -15,7 +15,7 @@ from ingested import commit, git
 from dataflow import build_driver
 from dataflow.review.graph import build_review_graph, review
 from operators.errors import CrosscorpusError, UnknownName
-from operators.frames import FUSED, empty
+from operators.frames import SHOWN, empty
 from operators.postgres.store import drop_collection
 
 NAME = "review-tests"
@@ -177,7 +177,7 @@ def test_the_rest_of_the_function_that_changes_is_shown_and_not_what_the_diff_sh
     patch = said_by(app.folder, "diff", "-U0", app.base, app.head).encode()
     with build_driver("default", NAME, dsn=server_dsn) as driver:
         given = {"patch": patch, "retrieval": driver}
-        none = {"found": empty(FUSED)}
+        none = {"found": empty(SHOWN)}
         out = build_review_graph().execute(["evidence", "packed"], inputs=given, overrides=none)
     assert out["evidence"]["section"].to_list() == ["around"]
     (label,) = out["evidence"]["source_label"]

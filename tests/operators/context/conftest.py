@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from plain_rows import plain_rows
 
-from operators.frames import DEDUPED, FUSED, NOTES, QUERIES, READ_CHUNKS
+from operators.frames import DEDUPED, NOTES, QUERIES, READ_CHUNKS, SHOWN
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +28,7 @@ def make_deduped() -> Callable[..., pl.DataFrame]:
 
 @pytest.fixture(scope="session")
 def make_results() -> Callable[..., pl.DataFrame]:
-    """FUSED from what differs from a plain row."""
+    """SHOWN from what differs from a plain row."""
     plain = {
         "query_id": 0,
         "corpus": "wiki",
@@ -37,7 +37,7 @@ def make_results() -> Callable[..., pl.DataFrame]:
         "score": 0.5,
         "alternate_sources": [],
     }
-    return plain_rows(plain, FUSED)
+    return plain_rows(plain, SHOWN)
 
 
 @pytest.fixture(scope="session")

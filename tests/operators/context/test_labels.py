@@ -1,4 +1,4 @@
-"""Labels that are told apart, and the common form of all corpora."""
+"""The labels of what an answer shows, and how they are told apart."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.context.distinct_labels import tell_apart, tell_corpora_apart, ways_of
-from operators.context.unified_form import unify
-from operators.frames import CORPORA
+from operators.context.distinct_labels import tell_apart, ways_of
+from operators.context.labels import labelled, labels_of
+from operators.frames import CORPORA, FUSED, LABELS, SHOWN, check, empty
+from operators.postgres.store import CollectionInfo
 from operators.ranking.named_places import ADDITIONS
 
 Make = Callable[..., pl.DataFrame]
@@ -92,19 +93,37 @@ def test_a_hostile_path_ends_no_label(make_chunks: Make) -> None:
     assert len(first) < 300
 
 
-def test_corpora_whose_templates_say_the_same_are_told_apart(make_results: Make) -> None:
-    pooled = make_results({"corpus": "old"}, {"corpus": "new"}, {"source_label": "[wiki: B]"})
-    labels = tell_corpora_apart(pooled)["source_label"].to_list()
-    assert labels == ["[wiki: Page, corpus old]", "[wiki: Page, corpus new]", "[wiki: B]"]
-    assert tell_corpora_apart(pooled[1:]).equals(pooled[1:])
+def shown(*rows: dict[str, Any]) -> pl.DataFrame:
+    """FUSED from queries, chunks and copies."""
+    plain = {"query_id": 0, "corpus": "code", "alternate_sources": []}
+    return pl.DataFrame([plain | row for row in rows], schema=FUSED)
 
 
-def test_a_copy_in_another_repository_says_which(make_chunks: Make, make_deduped: Make) -> None:
+def copy(chunk_id: int, corpus: str = "code", repo: str = "") -> dict[str, Any]:
+    return {"chunk_id": chunk_id, "corpus": corpus, "repo": repo}
+
+
+def test_corpora_whose_templates_say_the_same_are_told_apart(make_chunks: Make) -> None:
+    names = [("old", "A"), ("new", "A"), ("new", "B")]
+    chunks = make_chunks(*({"chunk_id": n, "title": title} for n, (_, title) in enumerate(names)))
+    chunks = chunks.with_columns(corpus=pl.Series([corpus for corpus, _ in names]))
+    hits = shown(*({"chunk_id": n, "corpus": corpus} for n, (corpus, _) in enumerate(names)))
+    same = corpora(
+        *({**WIKI, "corpus": name, "label": "[wiki: {title}]"} for name in ("old", "new"))
+    )
+    found = labels_of([hits], chunks, same, {})["source_label"].to_list()
+    assert found == ["[wiki: A, corpus old]", "[wiki: A, corpus new]", "[wiki: B]"]
+
+
+def test_a_copy_in_another_repository_says_which(make_chunks: Make) -> None:
     rows = [{"chunk_id": n, "repo": repo} for n, repo in enumerate(("o/app", "o/fork", "", "o/c"))]
     lines = {"path": "src/a.py", "start_line": 1, "end_line": 9}
     chunks = make_chunks(*({**row, **lines} for row in rows))
-    deduped = make_deduped({"chunk_id": 0, "duplicates": [1]}, {"chunk_id": 2}, {"chunk_id": 3})
-    found = unify(deduped, chunks, corpora(CODE), {"code"})
+    first = {"chunk_id": 0, "alternate_sources": [copy(1, repo="o/fork")]}
+    hits = shown(first, {"chunk_id": 2}, {"chunk_id": 3})
+    several = CollectionInfo(None, None, None, {}, {"code": {"o/app": 1, "o/fork": 1}})
+    found = labelled(hits, labels_of([hits], chunks, corpora(CODE), {"code": several}))
+    check(found, SHOWN, "found")
     assert found["source_label"].to_list() == [
         "[code: o/app/src/a.py:1-9]",
         "[code: src/a.py:1-9]",
@@ -112,7 +131,7 @@ def test_a_copy_in_another_repository_says_which(make_chunks: Make, make_deduped
     ]
     (other,) = found["alternate_sources"][0]
     assert (other["repo"], other["source_label"]) == ("o/fork", "[code: o/fork/src/a.py:1-9]")
-    single = unify(deduped[:1], chunks, corpora(CODE))
+    single = labelled(hits[:1], labels_of([hits[:1]], chunks, corpora(CODE), {}))
     (other,) = single["alternate_sources"][0]
     assert (single["source_label"][0], other["source_label"]) == (
         "[code: src/a.py:1-9, in o/app]",
@@ -121,23 +140,37 @@ def test_a_copy_in_another_repository_says_which(make_chunks: Make, make_deduped
 
 
 def test_passages_of_one_answer_share_no_label_and_its_company_in_a_batch_changes_none(
-    make_chunks: Make, make_deduped: Make
+    make_chunks: Make,
 ) -> None:
-    of_wiki = pl.lit("wiki").alias("corpus")
     chunks = make_chunks(*({"chunk_id": n, "title": "T", "ordinal": n} for n in range(3)))
-    chunks = chunks.with_columns(of_wiki)
-    first = make_deduped({"chunk_id": 0, "duplicates": [2]}, {"chunk_id": 1}).with_columns(of_wiki)
-    second = make_deduped({"query_id": 1, "chunk_id": 1}).with_columns(of_wiki)
+    chunks = chunks.with_columns(corpus=pl.lit("wiki"))
+    first = shown({"chunk_id": 0, "alternate_sources": [copy(2, "wiki")]}, {"chunk_id": 1})
+    first, second = (
+        hits.with_columns(corpus=pl.lit("wiki"))
+        for hits in (first, shown({"query_id": 1, "chunk_id": 1}))
+    )
 
-    def labelled(deduped: pl.DataFrame) -> list[str]:
-        found = unify(deduped, chunks, corpora(WIKI))
+    def names(*frames: pl.DataFrame) -> list[str]:
+        labels = labels_of(frames, chunks, corpora(WIKI), {})
+        found = pl.concat([labelled(hits, labels) for hits in frames])
         others = [one["source_label"] for some in found["alternate_sources"] for one in some]
         return [*found["source_label"], *others]
 
-    assert labelled(first) == [f"[wiki: T, passage {n}]" for n in (1, 2, 3)]
-    assert labelled(second) == ["[wiki: T]"]
-    assert labelled(pl.concat([first, second])) == [
+    assert names(first) == [f"[wiki: T, passage {n}]" for n in (1, 2, 3)]
+    assert names(second) == ["[wiki: T]"]
+    assert names(first, second) == [
         *(f"[wiki: T, passage {n}]" for n in (1, 2)),
         "[wiki: T]",
         "[wiki: T, passage 3]",
+    ]
+
+
+def test_a_hit_of_a_callers_own_keeps_its_label_or_is_called_by_its_path() -> None:
+    hits = shown({"chunk_id": 1, "path": "a.py"}, {"chunk_id": 2, "document_id": "b"})
+    assert labelled(hits, empty(LABELS))["source_label"].to_list() == ["[code: a.py]", "[code: b]"]
+    own = hits.with_columns(source_label=pl.Series(["[x]", None]), source_url=pl.lit("https://x"))
+    found = labelled(own, empty(LABELS))
+    assert found["source_label", "source_url"].rows() == [
+        ("[x]", "https://x"),
+        ("[code: b]", "https://x"),
     ]

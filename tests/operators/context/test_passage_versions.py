@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.context.passage_versions import newest_first
-from operators.frames import FUSED
+from operators.frames import SHOWN
 
 
 def results(*rows: dict[str, Any]) -> pl.DataFrame:
@@ -20,7 +20,7 @@ def results(*rows: dict[str, Any]) -> pl.DataFrame:
             {**plain, "chunk_id": n, "rank": n, "source_label": f"[docs: {n}]", **row}
             for n, row in enumerate(rows)
         ],
-        schema=FUSED,
+        schema=SHOWN,
     )
 
 

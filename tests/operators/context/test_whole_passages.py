@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.context.whole_passages import whole_passages
-from operators.frames import FUSED, SURROUNDINGS
+from operators.frames import SHOWN, SURROUNDINGS
 
 SIZE = 100
 
@@ -39,7 +39,7 @@ def hits(around: pl.DataFrame, *places: int) -> pl.DataFrame:
             | {name: chunk[name] for name in ("start_line", "end_line")}
             | {"source_label": label, "source_url": url}
         )
-    return pl.DataFrame(rows, schema=FUSED)
+    return pl.DataFrame(rows, schema=SHOWN)
 
 
 def read(found: pl.DataFrame) -> list[list[int]]:

@@ -29,7 +29,6 @@ def make_hits() -> Callable[..., pl.DataFrame]:
         "corpus": "code",
         "repo": "",
         "document_id": "d",
-        "source_label": "[code: a]",
         "text": "",
         "score": 0.5,
         "alternate_sources": [],

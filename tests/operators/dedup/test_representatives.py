@@ -27,13 +27,7 @@ def representatives(draw: st.DrawFn) -> list[int]:
 
 
 def source(number: int) -> dict[str, Any]:
-    return {
-        "chunk_id": number,
-        "corpus": "wiki",
-        "repo": f"o/{number}",
-        "source_label": f"[wiki: {number}]",
-        "source_url": None if number % 2 else f"https://example.org/{number}",
-    }
+    return {"chunk_id": number, "corpus": "wiki", "repo": f"o/{number}"}
 
 
 @given(representatives(), st.data())

@@ -157,11 +157,10 @@ def test_a_test_is_no_twin_of_the_code_that_it_tests(make_hits: Make) -> None:
 def test_a_twin_becomes_an_alternate_of_the_better_one_unless_twins_count_apart(
     make_hits: Make,
 ) -> None:
-    label = {"source_label": "[code: aio/pool.py]"}
-    rows = hits(make_hits, {}, {"path": "aio/pool.py", "text": ASYNC, **label})
+    rows = hits(make_hits, {}, {"path": "aio/pool.py", "text": ASYNC})
     other = {"path": "c.py", "text": "x = 1", "defines": "x", "rank": 2, "chunk_id": 2}
     rows = pl.concat([rows, hits(make_hits, other)])
     kept = across.guarded(rows)
     assert kept.select("chunk_id", "rank").rows() == [(0, 0), (2, 1)]
-    assert [one["source_label"] for one in kept["alternate_sources"][0]] == ["[code: aio/pool.py]"]
+    assert [one["chunk_id"] for one in kept["alternate_sources"][0]] == [1]
     assert across.guarded(rows, twins=False)["chunk_id"].to_list() == [0, 1, 2]

@@ -32,7 +32,6 @@ def make_hits() -> Callable[..., pl.DataFrame]:
             "rank": 0,
             "document_id": "d",
             "repo": "",
-            "source_label": "[code: a]",
             "text": "",
             "corpus_score": 0.5,
             "alternate_sources": [],

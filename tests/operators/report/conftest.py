@@ -139,7 +139,7 @@ def explained() -> Callable[[str], dict[str, Any]]:
         result = {"query_id": 4, "chunk_id": 1, "text": word * 900, "alternate_sources": []}
         return {
             "queries": pl.DataFrame([question], schema=frames.QUERIES),
-            "results": pl.DataFrame([result], schema=frames.FUSED),
+            "results": pl.DataFrame([result], schema=frames.SHOWN),
             "explain": pl.DataFrame(explain, schema=frames.EXPLAIN),
             "dispositions": pl.DataFrame(dispositions, schema=frames.DISPOSITIONS),
             "provenance": {

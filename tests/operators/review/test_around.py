@@ -6,7 +6,7 @@ import json
 
 import polars as pl
 
-from operators.frames import FUSED
+from operators.frames import SHOWN
 from operators.review.around import NEAR, around_hunks
 from operators.review.changes import Change, read_change
 
@@ -46,7 +46,7 @@ def around(change: Change, text: str = OLD, **more: object) -> pl.DataFrame:
     row |= {"text": text, "start_line": first, "end_line": first + text.count("\n") - 1}
     row |= {"metadata": json.dumps({"defines": ["first", "flush", "last"]}), "score": 1.0}
     row["source_label"] = f"[code: src/disk.py:{first}-{row['end_line']} flush]"
-    return around_hunks(change, pl.DataFrame([row | more], schema=FUSED))
+    return around_hunks(change, pl.DataFrame([row | more], schema=SHOWN))
 
 
 def test_the_rest_of_a_function_is_shown_without_the_lines_of_the_diff() -> None:
@@ -91,5 +91,5 @@ def test_functions_come_before_their_tests_and_imports_last() -> None:
         row = {"query_id": 0, "chunk_id": number, "corpus": "code", "rank": number, "path": path}
         row |= {"text": OLD, "start_line": 21, "end_line": 38, "metadata": json.dumps(held)}
         rows.append(row)
-    found = around_hunks(change, pl.DataFrame(rows, schema=FUSED))
+    found = around_hunks(change, pl.DataFrame(rows, schema=SHOWN))
     assert found["path"].to_list() == ["src/disk.py", "tests/test_disk.py", "src/imports.py"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.frames import FUSED
+from operators.frames import SHOWN
 from operators.review.evidence import MOST_DEFINED, by_section, evidence
 from operators.review.review_questions import QUESTIONS
 
@@ -41,7 +41,7 @@ def found(
     questions: list[dict[str, Any]],
     touched: list[tuple[str, int, int]] | None = None,
 ) -> pl.DataFrame:
-    frame = pl.DataFrame(passages, schema=FUSED)
+    frame = pl.DataFrame(passages, schema=SHOWN)
     asked = pl.DataFrame(questions, schema=QUESTIONS)
     return evidence(frame, asked, touched or [])
 
@@ -159,8 +159,8 @@ def test_what_stands_around_a_hunk_takes_turns_with_the_pages() -> None:
     asked = [question(0, "page"), question(1, "caller", "flush_all")]
     pages = [passage(n, "words\n", corpus="docs", path=f"d/{n}.md", rank=n) for n in (1, 2)]
     rest = passage(21, "def run(size):\n...\n    return pool", start_line=4)
-    frame = pl.DataFrame([*pages, passage(11, query_id=1)], schema=FUSED)
-    around = pl.DataFrame([rest | {"end_line": 7}], schema=FUSED)
+    frame = pl.DataFrame([*pages, passage(11, query_id=1)], schema=SHOWN)
+    around = pl.DataFrame([rest | {"end_line": 7}], schema=SHOWN)
     entries = evidence(frame, pl.DataFrame(asked, schema=QUESTIONS), [], around)
     assert entries["chunk_id"].to_list() == [11, 21, 1, 2]
     shown = entries.filter(section="around")
