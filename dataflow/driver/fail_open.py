@@ -104,7 +104,7 @@ def not_searched(
     if scored:
         ids = pl.concat(_chunks_of(given[name]) for name in scored).unique(maintain_order=True)
         listed = ids.with_columns(rank=pl.lit(0), distance=pl.lit(None))
-        instead["vector_hits"] = listed.cast(dict(frames.VECTOR_HITS))
+        instead["vector_hits"] = listed.cast(frames.VECTOR_HITS)
         instead["text_hits"] = frames.empty(frames.TEXT_HITS)
     if given_of(frames.UNIFIED):
         behind = (frames.MERGED, frames.DEDUPED)

@@ -27,6 +27,7 @@ from operators.context.templates import label_names
 from operators.explain import dispositions, steps
 from operators.explain.explain_targets import find_targets
 from operators.frames import DISPOSITIONS, EXPLAIN, EXPLAIN_TARGETS
+from operators.postgres.store import with_many_repos
 from operators.versions import version_choice
 
 REPORTS = ("provenance", "explain_targets", "dispositions", "explain")
@@ -226,7 +227,8 @@ def explanation(
     corpora, parameters = graph.config["corpora"], how["parameters"]
     depths = values["corpus_settings"]["corpus", "search_depth"]
     corpus_lists = {name: values[name] for name in lists.corpus_lists}
-    every = labels_of([values[lists.pooled]], *(values[name] for name in _LABELLED_FROM))
+    chunks, named, collections = (values[name] for name in _LABELLED_FROM)
+    every = labels_of([values[lists.pooled]], chunks, named, with_many_repos(collections))
     labels = pl.concat([values["labels"], every]).unique(LABEL_KEY, maintain_order=True)
     if targets is None:
         targets = find_targets(

@@ -15,7 +15,7 @@ from operators.frames import stacked
 from operators.postgres import replication, undeleted_notes
 from operators.postgres.search import filter_values, later_files
 from operators.postgres.search import surroundings as around
-from operators.postgres.store import COUNTED, CollectionInfo, Home
+from operators.postgres.store import COUNTED, CollectionInfo, Home, with_many_repos
 from operators.ranking import weak_evidence as weak
 from operators.ranking.evidence_level import STRONG_FROM, evidence_levels
 from operators.ranking.one_a_file import in_places
@@ -47,7 +47,7 @@ def labels(
 ) -> pl.DataFrame:
     """The labels and links of what the results and the context show."""
     shown = [best_files, cut(relevant_hits, context_depth)]
-    return labels_of(shown, chunks, corpus_settings, collections)
+    return labels_of(shown, chunks, corpus_settings, with_many_repos(collections))
 
 
 @tag(stage="order", frame="SHOWN")

@@ -18,6 +18,7 @@ from operators.context.labels import labelled, labels_of
 from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
 from operators.frames import NOTES, SHOWN, empty
+from operators.postgres.store import with_many_repos
 from operators.review import evidence as chosen
 from operators.review import review_questions
 from operators.review.around import around_hunks
@@ -168,5 +169,6 @@ def _found(retrieval: Any, questions: pl.DataFrame) -> pl.DataFrame:
         return empty(SHOWN)
     overrides = {"queries": questions.drop("purpose", "about")}
     read = [retrieval.whole_list, "chunks", "corpus_settings", "collections"]
-    hits, *sources = retrieval.execute(read, overrides=overrides).values()
-    return labelled(hits, labels_of([hits], *sources))
+    hits, chunks, corpora, collections = retrieval.execute(read, overrides=overrides).values()
+    names = labels_of([hits], chunks, corpora, with_many_repos(collections))
+    return labelled(hits, names)

@@ -13,7 +13,6 @@ from operators.arrays.rows import chunk_rows, replaced, take
 from operators.context.distinct_labels import tell_apart, ways_of
 from operators.context.templates import describe
 from operators.frames import LABELS, SHOWN, SHOWN_PASSAGE, empty, frame_of
-from operators.postgres.store import CollectionInfo
 
 KEY = ("query_id", "corpus", "chunk_id")
 _NAMES = ("source_label", "source_url")
@@ -24,7 +23,7 @@ def labels_of(
     shown: Sequence[pl.DataFrame],
     chunks: pl.DataFrame,
     corpora: pl.DataFrame,
-    collections: Mapping[str, CollectionInfo | None],
+    many_repos: Collection[str] = (),
 ) -> pl.DataFrame:
     """``LABELS``: the label and the link of each chunk that ``shown`` names, by its templates.
 
@@ -34,7 +33,7 @@ def labels_of(
         chunks: columns ``READ_CHUNKS``; a chunk that is not there has no row.
         corpora: ``CORPORA``, with the templates of labels and links
             (:mod:`operators.context.templates`).
-        collections: of each corpus; with many repositories, its labels name them.
+        many_repos: the corpora whose labels name the repository.
 
     Returns:
         No two chunks of a query have the same label.
@@ -50,7 +49,6 @@ def labels_of(
         return empty(LABELS)
     distinct, own = np.unique(found[there], return_inverse=True)
     read = take(chunks.drop("embedding"), distinct)
-    many_repos = {corpus for corpus, info in collections.items() if info and info.many_repos}
     plain, links = _described(read, settings, many_repos)
     rows, lists = own.tolist(), [(queries[n], names[n]) for n in there]
     labels = tell_apart(lists, [plain[row] for row in rows], ways_of(read, rows))

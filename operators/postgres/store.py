@@ -104,6 +104,11 @@ class CollectionInfo:
         return len(named) > 1 or any(len(of) > 1 for of in self.repos.values())
 
 
+def with_many_repos(collections: Mapping[str, CollectionInfo | None]) -> set[str]:
+    """The corpora whose labels name the repository, by what their collections hold."""
+    return {corpus for corpus, info in collections.items() if info and info.many_repos}
+
+
 @dataclass
 class StoreCache:
     """The cached content of a collection, shared by the views of one store.

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from operators.context.distinct_labels import tell_apart, ways_of
 from operators.context.labels import labelled, labels_of
 from operators.frames import CORPORA, FUSED, LABELS, SHOWN, check, empty
-from operators.postgres.store import CollectionInfo
 from operators.ranking.named_places import ADDITIONS
 
 Make = Callable[..., pl.DataFrame]
@@ -111,7 +110,7 @@ def test_corpora_whose_templates_say_the_same_are_told_apart(make_chunks: Make) 
     same = corpora(
         *({**WIKI, "corpus": name, "label": "[wiki: {title}]"} for name in ("old", "new"))
     )
-    found = labels_of([hits], chunks, same, {})["source_label"].to_list()
+    found = labels_of([hits], chunks, same)["source_label"].to_list()
     assert found == ["[wiki: A, corpus old]", "[wiki: A, corpus new]", "[wiki: B]"]
 
 
@@ -121,8 +120,7 @@ def test_a_copy_in_another_repository_says_which(make_chunks: Make) -> None:
     chunks = make_chunks(*({**row, **lines} for row in rows))
     first = {"chunk_id": 0, "alternate_sources": [copy(1, repo="o/fork")]}
     hits = shown(first, {"chunk_id": 2}, {"chunk_id": 3})
-    several = CollectionInfo(None, None, None, {}, {"code": {"o/app": 1, "o/fork": 1}})
-    found = labelled(hits, labels_of([hits], chunks, corpora(CODE), {"code": several}))
+    found = labelled(hits, labels_of([hits], chunks, corpora(CODE), {"code"}))
     check(found, SHOWN, "found")
     assert found["source_label"].to_list() == [
         "[code: o/app/src/a.py:1-9]",
@@ -131,7 +129,7 @@ def test_a_copy_in_another_repository_says_which(make_chunks: Make) -> None:
     ]
     (other,) = found["alternate_sources"][0]
     assert (other["repo"], other["source_label"]) == ("o/fork", "[code: o/fork/src/a.py:1-9]")
-    single = labelled(hits[:1], labels_of([hits[:1]], chunks, corpora(CODE), {}))
+    single = labelled(hits[:1], labels_of([hits[:1]], chunks, corpora(CODE)))
     (other,) = single["alternate_sources"][0]
     assert (single["source_label"][0], other["source_label"]) == (
         "[code: src/a.py:1-9, in o/app]",
@@ -151,7 +149,7 @@ def test_passages_of_one_answer_share_no_label_and_its_company_in_a_batch_change
     )
 
     def names(*frames: pl.DataFrame) -> list[str]:
-        labels = labels_of(frames, chunks, corpora(WIKI), {})
+        labels = labels_of(frames, chunks, corpora(WIKI))
         found = pl.concat([labelled(hits, labels) for hits in frames])
         others = [one["source_label"] for some in found["alternate_sources"] for one in some]
         return [*found["source_label"], *others]
