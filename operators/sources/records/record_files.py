@@ -127,8 +127,6 @@ def _csv(name: str, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
     except csv.Error as error:
         where = f"{name}: row {number + 1}"
         yield where, ReadIssue(where, f"not CSV from here on: {error}")
-    finally:
-        text.detach()
 
 
 def _mail_at(where: str, content: bytes) -> tuple[str, Any]:

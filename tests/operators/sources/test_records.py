@@ -207,11 +207,6 @@ def test_exports_of_github_are_issues_pull_requests_threads_and_reviews(tmp_path
     assert "Word 61." in found["pull/7"].text
 
 
-def test_a_comment_of_github_without_its_issue_leaves_the_stored_issue(tmp_path: Path) -> None:
-    (fault,) = documents(written(tmp_path, [github.issue_comment(60, 9)]), "github")
-    assert (fault.failed, fault.key) == (True, ("issue", "org/app", "issues/9"))
-
-
 def test_comments_on_issues_of_gitlab_are_read_and_internal_ones_are_not(
     tmp_path: Path,
 ) -> None:
@@ -574,10 +569,11 @@ def test_a_finding_is_a_document_of_its_file_and_the_last_of_one_name_counts(
 ) -> None:
     finding = {"repo": "org/app", "file_path": "src/pool.py", "finding": "Close it before a fork."}
     finding |= {"severity": "high", "outcome": "fixed", "line": 12}
-    other = {"path": "a.py", "text": "x", "id": 7, "created_at": "2024-02-03"}
+    other = {"path": "a.py", "text": "x", "id": 7, "created_at": "0001-01-01"}
     file = written(tmp_path, finding, other, finding | {"outcome": "rejected"}, {"finding": "x"})
     named, last, broken = documents(file, "memory", repo="org/b")
     assert (named.document_id, named.repo, named.path) == ("7", "org/b", "a.py")
+    assert named.created_at is None  # a date that nobody filled in
     assert (last.corpus, last.repo, last.path) == ("memory", "org/app", "src/pool.py")
     assert last.document_id == "src/pool.py##Close it before a fork."
     assert (last.state, last.text) == ("rejected", "Close it before a fork.")
@@ -585,12 +581,6 @@ def test_a_finding_is_a_document_of_its_file_and_the_last_of_one_name_counts(
     assert isinstance(broken, ReadIssue)
     nameless = documents(written(tmp_path, {"outcome": 1}, {"outcome": 2}), "memory")
     assert [type(one) for one in nameless] == [ReadIssue] * 2
-
-
-def test_a_date_that_nobody_filled_in_is_none_and_its_record_is_read(tmp_path: Path) -> None:
-    row = {"path": "a.py", "text": "x", "created_at": "0001-01-01T00:00:00Z"}
-    (read,) = documents(written(tmp_path, row | {"id": 7}), "memory", repo="org/b")
-    assert (read.created_at, read.text) == (None, "x")
 
 
 MAP = """
