@@ -115,18 +115,18 @@ def _in_file(kind: str, file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
 
 
 def _csv(name: str, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
-    text = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
-    csv.field_size_limit(1 << 24)
-    head = text.readline()
-    text.seek(0)
-    delimiter = max(",;\t", key=head.count)
-    number = 0
-    try:  # strict: a quote that never ends is an error, not a field with all other rows
-        for number, row in enumerate(csv.DictReader(text, delimiter=delimiter, strict=True), 1):
-            yield f"{name}: row {number}", {k: v for k, v in row.items() if k and v}
-    except csv.Error as error:
-        where = f"{name}: row {number + 1}"
-        yield where, ReadIssue(where, f"not CSV from here on: {error}")
+    with io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="") as text:
+        csv.field_size_limit(1 << 24)
+        head = text.readline()
+        text.seek(0)
+        delimiter = max(",;\t", key=head.count)
+        number = 0
+        try:  # strict: a quote that never ends is an error, not a field with all other rows
+            for number, row in enumerate(csv.DictReader(text, delimiter=delimiter, strict=True), 1):
+                yield f"{name}: row {number}", {k: v for k, v in row.items() if k and v}
+        except csv.Error as error:
+            where = f"{name}: row {number + 1}"
+            yield where, ReadIssue(where, f"not CSV from here on: {error}")
 
 
 def _mail_at(where: str, content: bytes) -> tuple[str, Any]:
