@@ -9,6 +9,7 @@ import typer
 
 from dataflow.cli.options import AsJson, Collection, Config, RankedAsJson
 from operators.errors import CrosscorpusError, counted
+from operators.foundation.principals import IMPORTER
 
 rights_app = typer.Typer(no_args_is_help=True, help="Who may see what, and why.")
 
@@ -126,7 +127,7 @@ def rights_explain(
         rules = read_rights(rules_of(store) or "{}").rules
     lines = []
     for one in decisions:
-        if one.allowed is None:
+        if one.allowed is None or one.allowed == [IMPORTER]:
             why = f"nothing says who may, and then {'everyone' if one.opened else 'nobody'} does"
         else:
             grantor = "the rules together allow" if one.about else "its source allows"

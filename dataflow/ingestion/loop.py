@@ -23,6 +23,7 @@ from operators.postgres.write.source_ownership import (
     owner_key,
     source_turn,
     take_ownership,
+    with_and_without_repo,
 )
 from operators.sources.protocol import ReadIssue, Source, of_corpora
 from operators.sources.secrets import without_secrets
@@ -97,6 +98,11 @@ def ingest(
             elif complete:  # such a source reports no deletions
                 record_undeleted(store, source.reader, dict.fromkeys(run.known.scopes))
         report = finish(run)
+    if source.reader.startswith(("records_", "own_")):
+        for corpus, n in with_and_without_repo(store, source.reader):
+            drop = f"crosscorpus drop -C {store.collection} --corpus {corpus}"
+            why = f"{n:,} are here without --repo too: `{drop}`, then read all again"
+            report.notes.append(ReadIssue(corpus, why, failed=False))
     if wait == "vectors":
         run.tell("words")
         embed(run)

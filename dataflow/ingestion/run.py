@@ -10,6 +10,7 @@ from dataflow.ingestion.ledger_snapshot import GOOD, LedgerSnapshot
 from dataflow.ingestion.vectors import Embedded, seconds_left
 from operators.embedding.protocol import Embedder
 from operators.foundation import tokenizer
+from operators.foundation.principals import IMPORTER
 from operators.foundation.sanitize import replaced_characters
 from operators.postgres.store import Store
 from operators.postgres.write.document_classes import rules_of
@@ -178,9 +179,11 @@ class Run:
         return False
 
     def read_rights(self) -> None:
-        """Read the current rights rules."""
+        """Read the rules of rights; without any, a service's documents are for their importer."""
         rules = rules_of(self.store)
-        self.rights = read_rights(rules) if rules else Rights()
+        service = self.source.reader.startswith(("records_", "own_"))
+        otherwise = (IMPORTER,) if service else None
+        self.rights = read_rights(rules) if rules else Rights(otherwise=otherwise)
 
     def take(self, document: Document) -> None:
         """Queue ``document`` for storing."""

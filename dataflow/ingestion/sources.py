@@ -5,6 +5,7 @@ A sync with GitHub stores the fetched items: it has no source before the store i
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,15 @@ from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.run import IngestReport, OnEvent
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
-from operators.postgres.inspect.who_sees import is_open, sets
+from operators.postgres.inspect.who_sees import for_owner
 from operators.postgres.schema.plain_text import index_plain_text
 from operators.postgres.store import Store, collection_info, collections, open_store
-from operators.postgres.write.document_classes import rules_of
 from operators.sources.folder import folder_source as folder
 from operators.sources.git.git_source import git_source as git
 from operators.sources.github.github_api import GithubApi, open_github
 from operators.sources.github.github_mirror import Found, OnFetched, mirror_source, refresh
 from operators.sources.jsonl import documents_source as documents
-from operators.sources.protocol import ReadIssue, Source
+from operators.sources.protocol import Source
 from operators.sources.reader import reader_source
 from operators.sources.records.record_map import RecordMap, read_map
 from operators.sources.records.record_source import records_source
@@ -32,8 +32,6 @@ from operators.sources.wiki.wiki_source import wiki_source as wiki
 
 __all__ = ["documents", "folder", "git", "ingest_into", "records"]
 __all__ += ["run_into", "sync_github", "wiki"]
-
-OPEN = "nothing says who may see them: all who may search, until `{}` says it"
 
 
 def records(path: Path | str, map: str | RecordMap, **how: Any) -> Source:
@@ -84,15 +82,7 @@ def ingest_into(
     source.check()
     if collection not in collections(dsn):
         next(source.scan(), None)
-
-    def run(store: Store, embedder: Embedder) -> IngestReport:
-        report = ingest(store, embedder, source, on_event=on_event, **how)
-        services = source.reader.startswith(("records_", "own_"))
-        if services and report.documents_new and is_open(store) and not rules_of(store):
-            command = f"crosscorpus rights set FILE -C {collection}"
-            report.notes.append(ReadIssue("rights", OPEN.format(command), failed=False))
-        return report
-
+    run = partial(ingest, source=source, on_event=on_event, **how)
     return run_into(collection, run, config=config, model=model, dsn=dsn)
 
 
@@ -112,8 +102,7 @@ def run_into(
         index_plain_text(store, corpora_with(settings, "text_search", "plain"))
         store.forget_info()
         report.unsearched = sorted(set(collection_info(store).corpora) - set(settings.corpora))
-        if not is_open(store):
-            report.hidden = sum(n for _, allowed, n in sets(store).iter_rows() if allowed is None)
+        report.hidden = for_owner(store)
     return report
 
 

@@ -35,6 +35,7 @@ from operators.context.token_counts import head, token_bound
 from operators.errors import CrosscorpusError, UnknownName, plain_text
 from operators.explain.waterfall import waterfall
 from operators.foundation.escape import safe_url
+from operators.foundation.principals import IMPORTER
 from operators.frames import FILES
 from operators.options import NAME, PATH
 from operators.postgres.inspect.status import repos_seen, sources
@@ -383,7 +384,7 @@ def caller_service(use: Use) -> Iterator[Service]:
         if who is None or who.principals is None:
             yield service
         else:
-            yield service.seen_by(who.principals)
+            yield service.seen_by(who.principals or [IMPORTER])  # nobody: a server without tokens
 
 
 def audit_answer(tool: str, answer: Any) -> None:

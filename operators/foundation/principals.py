@@ -14,6 +14,10 @@ from operators.foundation.sanitize import clean_text
 EVERYONE = "everyone"
 """A set with this principal includes everybody who may search the collection."""
 
+IMPORTER = "crosscorpus:importer"
+"""Who may see what a service's records say nothing of, until rules are set: the owner, and as long
+as nothing else has rights each caller of a server without tokens."""
+
 UNMARKED = 0
 """The class of documents without rights."""
 
@@ -63,3 +67,7 @@ def access_class(allowed: Iterable[str] | None) -> int:
     names = json.dumps(sorted(allowed)).encode()
     number = int.from_bytes(hashlib.blake2b(names, digest_size=8).digest(), "big")
     return number % (2**63 - 1) + 1
+
+
+IMPORTED = access_class([IMPORTER])
+"""The class of documents for the importer alone."""

@@ -64,6 +64,7 @@ class Rights:
     rules: tuple[Rule, ...] = ()
     unmarked: Literal["deny", "everyone"] = "deny"
     text: str = ""  # the file
+    otherwise: tuple[str, ...] | None = None  # who may see what no rule matches; None: unmarked
 
     def rule_of(self, corpus: str, repo: str, path: str | None) -> int | None:
         """The index of the rule that applies to a document; None: no rule matches."""
@@ -152,7 +153,8 @@ def with_rights(documents: pl.DataFrame, rights: Rights) -> pl.DataFrame:
             by.append("source")
         else:
             number = rights.rule_of(corpus, repo, path)
-            allowed.append(None if number is None else list(rights.rules[number].allow))
+            named = rights.otherwise if number is None else rights.rules[number].allow
+            allowed.append(None if named is None else list(named))
             by.append(None if number is None else str(number + 1))
         kept.append(metadata)
     return documents.with_columns(

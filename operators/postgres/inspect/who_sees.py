@@ -6,7 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from operators.errors import UnknownName, suggest
-from operators.foundation.principals import EVERYONE, UNMARKED
+from operators.foundation.principals import EVERYONE, IMPORTED, UNMARKED
 from operators.postgres.store import Store
 
 SETS = pl.Schema(
@@ -55,12 +55,24 @@ def sets(store: Store) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SETS, orient="row")
 
 
+_OPEN = (
+    "coalesce((SELECT unmarked FROM rights),"
+    f" NOT EXISTS (SELECT 1 FROM access_classes WHERE access <> {IMPORTED}))"
+)
+
+
 def is_open(store: Store) -> bool:
-    """Whether everyone may see unmarked documents; true if the collection has no rights."""
+    """Whether everyone may see unmarked documents; true if nothing else has rights."""
+    return store.row(f"SELECT {_OPEN}") == (True,)
+
+
+def for_owner(store: Store) -> int:
+    """How many documents only the owner sees, because nothing says who may."""
     row = store.row(
-        "SELECT coalesce((SELECT unmarked FROM rights), NOT EXISTS (SELECT 1 FROM access_classes))"
+        "SELECT count(*) FROM documents"
+        f" WHERE access = {IMPORTED} OR access = {UNMARKED} AND NOT {_OPEN}"
     )
-    return row == (True,)
+    return int(row[0]) if row else 0
 
 
 def reasons(store: Store, names: Sequence[str], document: str) -> list[Reason]:

@@ -150,6 +150,18 @@ def source_turn(
         yield
 
 
+def with_and_without_repo(store: Store, reader: str) -> list[tuple[str, int]]:
+    """Corpora, and how many documents of each ``reader`` read with and without a repository."""
+    rows = store.rows(
+        "SELECT corpus, count(DISTINCT document_id) FROM documents a"
+        " JOIN documents b USING (corpus, document_id) WHERE a.repo = '' AND b.repo <> ''"
+        " AND starts_with(a.fingerprint, %(of)s) AND starts_with(b.fingerprint, %(of)s)"
+        " GROUP BY 1 ORDER BY 1",
+        {"of": source_kind(reader) + "/"},
+    )
+    return [(corpus, n) for corpus, n in rows]
+
+
 def _has_documents(conn: Connection, reader: str, corpus: str, repo: str) -> bool:
     row = conn.execute(
         "SELECT 1 FROM documents"

@@ -3,7 +3,6 @@
 import csv
 import hashlib
 import io
-import mailbox
 import os
 import re
 import tempfile
@@ -27,10 +26,7 @@ FILE = "_file"
 """The field of a record with its file's name, below the folder that was given."""
 
 _ESCAPED = re.compile(rb"(?m)^>(?=>*From )")  # how a mailbox writes such a line
-_HEADER = re.compile(rb"(?:[!-9;-~]{1,100}:|\r?\n|\Z)")  # begins a mail after its line ``From``
-
-MOST_UNFOLDED = 5 << 30
-"""Maximum bytes of what a ZIP has, as it says."""
+_MAIL = re.compile(rb"(?m)^From [^\n]*\n(?=[!-9;-~]{1,100}:|\r?\n|\Z)")  # a header is next
 
 
 @contextmanager
@@ -38,29 +34,19 @@ def opened(path: Path) -> Iterator[Path]:
     """``path``, or the folder of what a ZIP has: an export of Slack is one.
 
     Raises:
-        SourceError: the ZIP is damaged, has a password, or is too large.
+        SourceError: the ZIP is damaged, or has a password.
     """
     if path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path)):
         with tempfile.TemporaryDirectory() as folder:
             try:
-                _unfold(path, folder)
+                with zipfile.ZipFile(path) as archive:
+                    names = [one for one in archive.namelist() if _kind(Path(one))]
+                    archive.extractall(folder, (one for one in names if not one.endswith("/")))
             except (OSError, RuntimeError, ValueError, zipfile.BadZipFile, *DAMAGED) as error:
                 raise SourceError(f"{path} cannot be unfolded: {error}") from None
             yield Path(folder)
     else:
         yield path
-
-
-def _unfold(path: Path, folder: str) -> None:
-    """Write the records of a ZIP into ``folder``; a member is never more than it says."""
-    with zipfile.ZipFile(path) as archive:
-        members = [
-            one for one in archive.infolist() if _kind(Path(one.filename)) and not one.is_dir()
-        ]
-        if (size := sum(one.file_size for one in members)) > MOST_UNFOLDED:
-            raise SourceError(f"{path} unfolds to {size:,} bytes: unfold it yourself")
-        for one in members:
-            archive.extract(one, folder)
 
 
 def records_of(path: Path) -> Iterator[tuple[str, Any]]:
@@ -116,55 +102,31 @@ def _kind(file: Path) -> str | None:
 
 def _in_file(kind: str, file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
     if kind == "csv":
-        yield from _csv(file, raw)
+        yield from _csv(file.name, raw)
     elif kind == "eml":
         yield _mail_at(file.name, raw.read())
     elif kind == "html":
         yield file.name, {"html": raw.read().decode("utf-8-sig", "replace")}
     elif kind == "mbox" or raw.peek(5)[:5] == b"From ":  # type: ignore[attr-defined]
-        for number, mail in enumerate(_of_mbox(file), start=1):
-            yield _mail_at(f"{file.name}: mail {number}", mail)
+        for number, mail in enumerate(_MAIL.split(raw.read())[1:], start=1):
+            yield _mail_at(f"{file.name}: mail {number}", _ESCAPED.sub(b"", mail))
     else:
         yield from file_objects(file, raw)
 
 
-def _csv(file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
-    two = raw.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")  # type: ignore[attr-defined]
-    encoding = "utf-16" if two else "utf-8-sig"  # Excel's "Unicode text"
-    text = io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="")
-    csv.field_size_limit(1 << 24)
-    head = text.readline()
-    text.seek(0)
-    delimiter = max(",;\t", key=head.count)
-    number = 0
-    try:  # strict: a quote that never ends is an error, not a field with all other rows
-        for number, row in enumerate(csv.DictReader(text, delimiter=delimiter, strict=True), 1):
-            yield f"{file.name}: row {number}", {k: v for k, v in row.items() if k and v}
-    except csv.Error as error:
-        where = f"{file.name}: row {number + 1}"
-        yield where, ReadIssue(where, f"not CSV from here on: {error}")
-    finally:
-        text.detach()
-
-
-def _of_mbox(file: Path) -> Iterator[bytes]:
-    """The mails of a file; a line of a text that begins with ``From`` begins no mail."""
-    box = mailbox.mbox(str(file), create=False)
-    mail = b""
-    try:
-        for key in box.iterkeys():
-            part = box.get_bytes(key, from_=True)
-            head, _, rest = part.partition(b"\n")
-            if mail and not _HEADER.match(rest):
-                mail += head + b"\n" + rest
-                continue
-            if mail:
-                yield _ESCAPED.sub(b"", mail)
-            mail = rest
-    finally:
-        box.close()
-    if mail:
-        yield _ESCAPED.sub(b"", mail)
+def _csv(name: str, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
+    with io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="") as text:
+        csv.field_size_limit(1 << 24)
+        head = text.readline()
+        text.seek(0)
+        delimiter = max(",;\t", key=head.count)
+        number = 0
+        try:  # strict: a quote that never ends is an error, not a field with all other rows
+            for number, row in enumerate(csv.DictReader(text, delimiter=delimiter, strict=True), 1):
+                yield f"{name}: row {number}", {k: v for k, v in row.items() if k and v}
+        except csv.Error as error:
+            where = f"{name}: row {number + 1}"
+            yield where, ReadIssue(where, f"not CSV from here on: {error}")
 
 
 def _mail_at(where: str, content: bytes) -> tuple[str, Any]:

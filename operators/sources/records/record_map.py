@@ -52,7 +52,7 @@ def _compiles(expression: str) -> str:
 
 
 Expression = Annotated[str, AfterValidator(_compiles)]
-Form = Literal["markdown", "text", "html", "jira", "adf", "slack", "mail"]
+Form = Literal["markdown", "text", "html", "adf", "slack", "mail"]
 
 
 class _Model(BaseModel):
@@ -105,10 +105,21 @@ class RecordMap(_Model):
     about: str  # what it reads, and how one gets it
     records: Expression | None = None  # the list in what was read; without it, that is a record
     names: list[Names] = []
+    also: list[str] = []  # maps whose documents this one makes too, behind its own
     documents: list[DocumentMap]
 
 
 def read_map(name: str, shipped: Mapping[str, Path]) -> RecordMap:
+    """The map of this name in ``shipped``, or of this file, with the documents of those in `also`.
+
+    Raises: as :func:`_one_map`.
+    """
+    read = _one_map(name, shipped)
+    further = [kind for other in read.also for kind in _one_map(other, shipped).documents]
+    return read.model_copy(update={"documents": read.documents + further})
+
+
+def _one_map(name: str, shipped: Mapping[str, Path]) -> RecordMap:
     """The map of this name in ``shipped``, or of this file.
 
     Raises:

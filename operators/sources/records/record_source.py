@@ -16,7 +16,7 @@ from operators.foundation.disk_dict import DiskDict
 from operators.foundation.principals import EVERYONE, principals
 from operators.foundation.sanitize import clean_text
 from operators.sources.jsonl import SourceError, documents_of, refuse_other_kind
-from operators.sources.protocol import Item, ReadIssue, Source
+from operators.sources.protocol import Item, Key, ReadIssue, Source
 from operators.sources.records.record_files import FILE, name_table, opened, records_of
 from operators.sources.records.record_map import DocumentMap, RecordMap, records_in, value
 from operators.sources.records.text_forms import markdown
@@ -134,8 +134,8 @@ def mapped(
         if thread:
             threads[number, str(thread)].append(record)
         elif kind.thread is None:
-            name = None if last is None else _name(kind, record)
-            if last is None or name is None or last.get(name, at) == at:
+            key = None if last is None else _key(kind, record)
+            if last is None or key is None or last.get("\0".join(key).encode(), at) == at:
                 yield where, _made(where, kind, [record], names)
     for (number, thread), members in threads.items():
         yield thread, _made(thread, read.documents[number], members, names)
@@ -185,19 +185,19 @@ def _last_of_each(
     """Where each document's last record is: what grows at its end says there what holds now."""
     last = DiskDict[int]()
     for at, (_, number, record) in enumerate(_fitting(records, read, given, names)):
-        if number is not None and (name := _name(read.documents[number], record)) is not None:
-            last[name] = at
+        if number is not None and (key := _key(read.documents[number], record)) is not None:
+            last["\0".join(key).encode()] = at
     return last
 
 
-def _name(kind: DocumentMap, record: Mapping[str, Any]) -> bytes | None:
+def _key(kind: DocumentMap, record: Mapping[str, Any]) -> Key | None:
     """What names the document of a record; None: nothing does."""
     try:
         key, repo = value(kind.key, record), value(kind.repo or "repo", record)
     except ValueError:
         return None
     named = key not in (None, "")
-    return f"{kind.corpus}\0{repo}\0{key}".encode("utf-8", "replace") if named else None
+    return (kind.corpus, clean_text(_text(repo) or ""), clean_text(str(key))) if named else None
 
 
 def _made(
@@ -219,15 +219,8 @@ def _failed(
     that fails, its last version is withdrawn: others may have lost the right to see it.
     """
     reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-    key, withdrawn = None, False
-    for member in members:
-        try:
-            name, repo = value(kind.key, member), value(kind.repo or "repo", member)
-        except ValueError:
-            continue
-        if name not in (None, ""):
-            key = (kind.corpus, clean_text(_text(repo) or ""), clean_text(str(name)))
-            break
+    key = next(filter(None, (_key(kind, member) for member in members)), None)
+    withdrawn = False
     if key is not None and kind.allowed is not None:
         try:
             withdrawn = _allowed(kind.allowed, members) is not None

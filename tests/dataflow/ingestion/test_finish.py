@@ -65,6 +65,9 @@ def test_records_of_one_map_and_repository_delete_none_of_another(
     assert read("jira", "dev", 1, 10) == 1
     held = [len(states(store, "ticket", repo)) for repo in ("ops", "dev")]
     assert held == [2, 2 + 9]
+    source = records_source(tmp_path / "export.json", read_map("jira", shipped_maps()))
+    (note,) = ingest(store, embedder, source).notes  # the nine of `dev`, and one of `ops`
+    assert "ticket: 9 are here without --repo too: `crosscorpus drop -C " in str(note)
 
 
 def test_a_mass_delete_is_refused_until_it_is_allowed(

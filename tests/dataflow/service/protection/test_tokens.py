@@ -20,6 +20,9 @@ from starlette.responses import Response
 from word_embedder import WordEmbedder
 
 from dataflow import build_driver
+from dataflow.ingestion import sources
+from dataflow.ingestion.loop import ingest
+from dataflow.ingestion.set_rights import set_rights
 from dataflow.service.protection import sessions
 from dataflow.service.protection.gate import Gate
 from dataflow.service.protection.sessions import COOKIE, Sessions
@@ -133,6 +136,38 @@ def test_a_token_ends_with_its_day_and_with_its_line(service: Service, tokens: A
 def test_without_tokens_a_caller_sees_what_everyone_may(service: Service) -> None:
     (reply,) = asked(service, None, [{}])
     assert reply.json()["results"] == []
+
+
+def test_what_no_record_speaks_of_is_for_callers_without_tokens_until_others_have_rights(
+    server_dsn: str, tokens: Any, tmp_path: Path
+) -> None:
+    known, held = tokens
+    (tmp_path / "records.json").write_text('[{"path": "a.py", "text": "The cache is flushed."}]')
+    (tmp_path / "pages.jsonl").write_text('{"doc_id": "p", "corpus": "docs", "text": "A cache."}')
+    with (
+        open_store(server_dsn, "imported", create=True) as store,
+        build_driver("default", store=store, embedder=WordEmbedder()) as driver,
+    ):
+        ingest(store, WordEmbedder(), sources.records(tmp_path / "records.json", "memory"))
+        ingest(store, WordEmbedder(), sources.documents(tmp_path / "pages.jsonl"))
+        service = Service(driver, store, "http://localhost/p")
+
+        def corpora(who: Tokens | None) -> list[str]:
+            headers = {"authorization": f"Bearer {held['ann']}"}
+            (reply,) = asked(service, who, [headers])
+            return sorted(one["id"].partition(":")[0] for one in reply.json()["results"])
+
+        assert (corpora(None), corpora(known)) == (["docs", "memory"], ["docs"])
+        assert len(driver.ask("cache")) == 2
+        assert [one.corpus for one in driver.ask("cache", principals=[])] == ["docs"]
+        (tmp_path / "pages.jsonl").write_text(
+            '{"doc_id": "q", "corpus": "docs", "text": "A cache.", "allowed": "everyone"}'
+        )
+        ingest(store, WordEmbedder(), sources.documents(tmp_path / "pages.jsonl"))
+        assert (corpora(None), corpora(known)) == (["docs"], ["docs"])
+        set_rights(store, "unmarked: everyone")
+        assert corpora(None) == corpora(known) == ["docs", "memory"]
+    drop_collection(server_dsn, "imported")
 
 
 def test_numbers_of_all_callers_are_for_one_who_may_read_them(
