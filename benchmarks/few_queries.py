@@ -19,13 +19,21 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from benchmarks.judged import set_folder
+from benchmarks.judged import NDCG, set_folder
 from dataflow import load_config
-from dataflow.evaluation.learning import fetched
+from dataflow.driver.retrieval_driver import build_driver
+from dataflow.evaluation.answers import (
+    BATCH_SIZE,
+    embed_judged_queries,
+    for_evaluation,
+    overrides_of,
+    questions,
+)
 from operators.arrays.segments import Column, Floats, Integers, places
 from operators.embedding.registry import load_embedder
-from operators.evaluation.candidates import Candidates
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
+from operators.evaluation.measures import scores
+from operators.evaluation.ranked_documents import IN_JUDGED_CORPUS, judged_names
 from operators.evaluation.weight_fitting import halves, shuffled
 from operators.postgres.store import open_store
 from operators.ranking.normalization import NORMS
@@ -47,8 +55,13 @@ class Fusion:
 
 @dataclass(frozen=True)
 class Lists:
-    """Both lists of every query: for each hit rank (NaN: absent) and value on a scale, by query."""
+    """Both lists of every query: for each hit rank (NaN: absent) and value on a scale, by query.
 
+    ``names``: query_id, hit (its row) and doc_id, one or more a hit; ``qrels``: columns ``QRELS``.
+    """
+
+    names: pl.DataFrame
+    qrels: pl.DataFrame
     vector_rank: Floats
     text_rank: Floats
     max_ratio: tuple[Floats, ...]
@@ -100,11 +113,11 @@ def main() -> None:
     print(INTRODUCTION.format(draws=options.draws))
     sets = {name: found(name) for name in options.sets}
     values = {
-        (name, fusion.name): every_value(fusion, candidates)
-        for name, (candidates, _, _) in sets.items()
+        (name, fusion.name): every_value(fusion, lists)
+        for name, (lists, _) in sets.items()
         for fusion in FUSIONS
     }
-    for name, (_, _, groups) in sets.items():
+    for name, (_, groups) in sets.items():
         for line in tuned_on_few(name, groups, values, options.draws):
             print(line, flush=True)
     if len(sets) > 1:
@@ -121,40 +134,47 @@ fusion (shares of 0.5, k = 60), on the n queries / on the half that no draw hold
 draws, in brackets where 95 % of the draws lie on that half, then the share of draws that lost."""
 
 
-def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
-    """The default's hits of the judged corpora and of all corpora, and each query's group."""
+def found(name: str) -> tuple[Lists, list[str]]:
+    """The default's lists of all queries, and the group of each query, by its id."""
     folder = set_folder(name) / "dev"
     queries, qrels = check_judged(
         read_queries(folder / "queries.jsonl"), read_qrels(folder / "qrels.tsv")
     )
     config = load_config("default")
-    with open_store(collection=name) as store:
-        judged, all_corpora = fetched(
-            store,
-            config,
-            queries,
-            qrels,
-            load_embedder(config.embedding),
-        )
-    return judged, all_corpora, queries["group"].fill_null(queries["query_id"]).to_list()
+    embedder = load_embedder(config.embedding)
+    vectors, parts = embed_judged_queries(queries, embedder), []
+    with (
+        open_store(collection=name) as store,
+        build_driver(for_evaluation(config), store=store, embedder=embedder) as driver,
+    ):
+        for batch in questions(queries).iter_slices(BATCH_SIZE):
+            known = overrides_of(driver, batch, vectors)
+            parts.append(driver.execute(["unified"], overrides=known)["unified"])
+    named = queries.select("corpora", "number", name="query_id")
+    hits = pl.concat(parts).join(named, left_on="query_id", right_on="number")
+    hits = hits.filter(IN_JUDGED_CORPUS).with_row_index("hit")
+    queries = queries.sort("query_id")
+    return both_lists(hits, qrels), queries["group"].fill_null(queries["query_id"]).to_list()
 
 
-def both_lists(candidates: Candidates) -> Lists:
+def both_lists(hits: pl.DataFrame, qrels: pl.DataFrame) -> Lists:
     """Ranks and scaled scores over all judged corpora of a query together."""
-    counted, query = candidates.of_hits("counted"), candidates.of_hits("query_id")
-    vector = np.where(counted, 1 - candidates.of_hits("vector_distance"), np.nan)
-    text = np.where(counted, candidates.of_hits("text_score"), np.nan)
-    columns = {"query_id": query, "vector": vector, "text": text}
-    hits = pl.DataFrame(columns).fill_nan(None).with_columns(corpus=pl.lit(""))
+    query = hits["query_id"].to_numpy()
+    similarity = 1 - pl.col("vector_distance")
+    scored = hits.select("query_id", vector=similarity, text="text_score", corpus=pl.lit(""))
     norms = {
         name: NORMS[name](pl.col("vector", "text")).fill_null(0) for name in ("max", "min_max")
     }
     scaled = {
-        name: tuple(column.to_numpy() for column in hits.select(norm))
+        name: tuple(column.to_numpy() for column in scored.select(norm))
         for name, norm in norms.items()
     }
-    ranks = [_ranks(values, query) for values in (vector, text)]
-    return Lists(ranks[0], ranks[1], scaled["max"], scaled["min_max"])
+    ranks = [_ranks(scored[name].to_numpy(), query) for name in ("vector", "text")]
+    hits = hits.with_columns(query_id="name")
+    judged = judged_names(qrels, hits)
+    names = hits.join(judged, on=["query_id", "chunk_id"], how="left", maintain_order="left")
+    names = names.select("query_id", "hit", doc_id=pl.coalesce("doc_id", "document_id"))
+    return Lists(names, qrels, ranks[0], ranks[1], scaled["max"], scaled["min_max"])
 
 
 def _ranks(values: Floats, query: Column) -> Floats:
@@ -164,11 +184,19 @@ def _ranks(values: Floats, query: Column) -> Floats:
     return np.where(np.isnan(values), np.nan, ranks)
 
 
-def every_value(fusion: Fusion, candidates: Candidates) -> dict[tuple[float, ...], Floats]:
-    """nDCG@10 of every query with every parameter of the grid."""
-    lists = both_lists(candidates)
+def every_value(fusion: Fusion, lists: Lists) -> dict[tuple[float, ...], Floats]:
+    """nDCG@10 of every query, by its id, with every parameter of the grid."""
     grid = {fusion.untuned: None} | dict.fromkeys(fusion.grid)
-    return {point: candidates.ndcg(fusion.score(lists, *point)) for point in grid}
+    return {point: ndcg(lists, fusion.score(lists, *point)) for point in grid}
+
+
+def ndcg(lists: Lists, score: Floats) -> Floats:
+    """nDCG@10 of every query, by its id; a document counts at its best hit."""
+    of_hits = lists.names.with_columns(score=score[lists.names["hit"].to_numpy()])
+    documents = of_hits.group_by("query_id", "doc_id").agg(pl.col("score").max())
+    best = documents.sort("score", "doc_id", descending=True).group_by("query_id").head(10)
+    run = best.with_columns(config=pl.lit(""))
+    return scores(run, lists.qrels, [""], measures=[NDCG])["value"].to_numpy()
 
 
 Values = dict[tuple[str, str], dict[tuple[float, ...], Floats]]

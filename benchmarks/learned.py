@@ -1,26 +1,21 @@
 """What `learn` gains on the half of the queries that it did not see.
 
-    python -m benchmarks.learned SET [SET ...] [--seeds 5] > table.md
+    python -m benchmarks.learned SET [SET ...] > table.md
 
-For seed 0 both halves are run by the graph, as the command does; for the other splits the test half
-too is worked out from lists that are fetched once, which is within .002 of a run.
+Both halves are run by the graph, as the command does.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from time import monotonic
 
-import numpy as np
 import polars as pl
 
-from benchmarks.few_queries import found
 from benchmarks.judged import NDCG, set_folder
 from dataflow import load_config
-from dataflow.evaluation.learning import base_parameters, learn
-from operators.arrays.segments import Floats
-from operators.evaluation import weight_fitting
-from operators.evaluation.candidates import together
+from dataflow.evaluation.learning import learn
 from operators.evaluation.comparison import comparison
 from operators.evaluation.evaluation_frames import Evaluation
 from operators.evaluation.judgements import read_qrels, read_queries
@@ -30,29 +25,27 @@ from operators.postgres.store import open_store
 INTRODUCTION = """
 # What learning gains on queries it did not see
 
-Written by `python -m benchmarks.learned`. Half of the queries, by group, fit the parameters of the
-default; nDCG@10 over the default on the other half. Seed 0: runs of the graph, with 95 % bootstrap
-interval and p by paired randomisation. All seeds: mean over the splits, and in brackets the least
-and the greatest.
+Written by `python -m benchmarks.learned`. Half of the queries, by group, fit the weights of the
+default; nDCG@10 over the default on the other half, with 95 % bootstrap interval and p by paired
+randomisation. All are runs of the graph.
 
 Asked: only the hits of the corpora that a query judges count. All corpora: every hit counts.
 
-| set | queries | seed 0, asked | seed 0, all corpora | all seeds, asked | all seeds, all corpora | changed |
-|---|---|---|---|---|---|---|"""  # noqa: E501
+| set | queries | asked | all corpora | seconds | changed |
+|---|---|---|---|---|---|"""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="+")
-    parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     print(INTRODUCTION)
     for name in options.sets:
-        print(row(name, range(options.seeds)), flush=True)
+        print(row(name), flush=True)
 
 
-def row(name: str, seeds: range) -> str:
-    folder = set_folder(name) / "dev"
+def row(name: str) -> str:
+    folder, began = set_folder(name) / "dev", monotonic()
     with open_store(collection=name) as store:
         result = learn(
             store,
@@ -61,10 +54,9 @@ def row(name: str, seeds: range) -> str:
             read_qrels(folder / "qrels.tsv"),
             depth=0,
         )
-    gains = np.array(list(splits(name, seeds)))
-    cells = [*differences(result.evaluation), *(_spread(gains[:, mode, 0]) for mode in (0, 1))]
-    changed = f"{int(gains[:, 0, 1].sum())} of {len(gains)}"
-    return f"| {name} | {result.evaluation.queries.height} | {' | '.join(cells)} | {changed} |"
+    changed = ", ".join(f"{name} {value:g}" for name, value in result.learned.changed.items())
+    cells = [*differences(result.evaluation), f"{monotonic() - began:.0f}", changed or "-"]
+    return f"| {name} | {result.evaluation.queries.height} | {' | '.join(cells)} |"
 
 
 def differences(evaluation: Evaluation) -> Iterator[str]:
@@ -75,33 +67,6 @@ def differences(evaluation: Evaluation) -> Iterator[str]:
     for values in (evaluation.scores.filter(pl.col("measure") == NDCG), all_corpora):
         one = comparison(values, evaluation.configs[0]).row(0, named=True)
         yield f"{one['difference']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}], p {one['p']:.3f}"
-
-
-def splits(name: str, seeds: range) -> Iterator[tuple[tuple[float, bool], tuple[float, bool]]]:
-    """For each split: the gain on the test half in both modes, and whether anything changed."""
-    judged, all_corpora, groups = found(name)
-    base = base_parameters(load_config("default"), judged)
-    for seed in seeds:
-        training, test = weight_fitting.halves(groups, seed=seed)
-        learned = weight_fitting.learn(
-            together(judged.part(training), all_corpora.part(training)),
-            [groups[number] for number in training.tolist()] * 2,
-            base,
-            list(base),
-            seed=seed,
-        )
-        gains = []
-        for candidates in (judged.part(test), all_corpora.part(test)):
-            before = weight_fitting.ndcg(candidates, base)
-            gains.append(
-                float((weight_fitting.ndcg(candidates, learned.parameters) - before).mean())
-            )
-        changed = learned.strength is not None
-        yield (gains[0], changed), (gains[1], changed)
-
-
-def _spread(values: Floats) -> str:
-    return f"{values.mean():+.3f} [{values.min():+.3f}, {values.max():+.3f}]"
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ TINY = {
     "choices": "{set} --undone-by rrf",
     "evidence": "{set}",
     "few_queries": "{set} --draws 2",
-    "learned": "{set} --seeds 1",
+    "learned": "{set}",
     "lineage": "{set}",
     "neardup": "",
     "pdf_reader": "{pdf} --repeat 1",

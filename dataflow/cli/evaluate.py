@@ -106,8 +106,8 @@ class SweepOptions:
         typer.Option(
             "--set",
             help="`NAME=V1,V2,...`: a parameter, a stage (its variants), a rule of the order "
-            "(its weights), or one of a corpus (`code.vector_weight`). May be given again: every "
-            "combination is tried.",
+            "(its weights), or one of a corpus (`code.vector_weight`, `code.weights.question`). "
+            "May be given again: every combination is tried.",
         ),
     ]
     config: Annotated[

@@ -45,8 +45,9 @@ class LearnOptions:
 def learn(options: LearnOptions) -> None:
     """Fit weights to half of the judged queries, and measure them on the other half.
 
-    Writes an experiment file for `--config` and `evaluate`. If it does worse on the other half,
-    the command says so and its exit code is 3.
+    Each weight in turn moves up or down while that gains more than chance. The searches run once;
+    each step takes some seconds per hundred queries. Writes an experiment file for `--config` and
+    `evaluate`. If it does worse on the other half, the command says so and its exit code is 3.
 
     Example: crosscorpus learn -C team --queries q.jsonl --qrels q.tsv --out team.yaml
     """
@@ -59,9 +60,10 @@ def learn(options: LearnOptions) -> None:
     from dataflow.evaluation.learning import learn as run
     from operators.evaluation.judgements import read_qrels, read_queries
 
-    out, bars = options.out, batch_progress(["training", "base", "learned"], 0)
+    out = options.out
     base, extends = load_config(options.config), seen_from(options.config, out)
     queries, judged = read_queries(options.queries), read_qrels(options.qrels)
+    bars = batch_progress(["training", "base", "learned"], queries.height // 2)
     how: dict[str, Any] = {"extends": extends, "all_corpora": options.all_corpora}
     with open_to_read(options.collection) as store, bars as on_batch:
         fit = run(store, base, queries, judged, on_batch=on_batch, **how)

@@ -113,7 +113,7 @@ class Config(_Strict):
 
         The changes are nested like the YAML file, for instance ``{"parameters": {"top_k": 5}}``.
         """
-        return check(_merge(self.model_dump(exclude_unset=True), changes), "changes")
+        return check(merge(self.model_dump(exclude_unset=True), changes), "changes")
 
 
 def load_config(source: str | Path | Mapping[str, Any] = "default") -> Config:
@@ -133,7 +133,7 @@ def load_config(source: str | Path | Mapping[str, Any] = "default") -> Config:
     merged: dict[str, Any] = {}
     chain = read_chain(source)
     for layer in chain:
-        merged = _merge(merged, layer.content)
+        merged = merge(merged, layer.content)
     return check(merged, chain[-1].name)
 
 
@@ -262,13 +262,14 @@ def _check_chosen(chosen: Mapping[str, str], layer: Layer, where: str) -> None:
             raise ConfigError(f"{where}variants.{node} is missing: choose one of {options}")
 
 
-def _merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """``base`` with ``change`` merged in, mapping by mapping."""
     merged = dict(base)
     for key, value in change.items():
         if value is None and isinstance(merged.get(key), Mapping):
             del merged[key]
         elif isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
-            merged[key] = _merge(merged[key], value)
+            merged[key] = merge(merged[key], value)
         else:
             merged[key] = value
     return merged

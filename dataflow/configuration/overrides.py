@@ -1,8 +1,9 @@
 """One setting of a configuration by name, for experiments.
 
 A name is a parameter (``rrf_k``) or a stage, whose value is a variant (``merged``), for every
-corpus that has it; or that of one corpus (``code.vector_weight``); or a rule of the order, whose
-value is its weight (``by_commits`` or ``signal_weights.by_commits``).
+corpus that has it; or that of one corpus (``code.vector_weight``); or the weight of a corpus for a
+trigger (``code.weights.question``); or a rule of the order, whose value is its weight
+(``by_commits`` or ``signal_weights.by_commits``).
 """
 
 from collections.abc import Mapping
@@ -19,17 +20,27 @@ def with_setting(config: Config, name: str, value: Any) -> Config:
 
     Args:
         config: the base; it is not changed.
-        name: ``parameter``, ``stage``, ``corpus.parameter``, ``corpus.stage`` or ``rule``. Without
-            a corpus, it also replaces the corpora's own values.
+        name: ``parameter``, ``stage``, ``corpus.parameter``, ``corpus.stage``,
+            ``corpus.weights.trigger`` or ``rule``. Without a corpus, it also replaces the corpora's
+            own values.
         value: of the parameter's type, or a variant's name.
 
     Raises:
         UnknownName: no stage or parameter has the name.
         ConfigError: the value is of another type, or no variant.
     """
+    return config.with_changes(setting_changes(config, name, value))
+
+
+def setting_changes(config: Config, name: str, value: Any) -> dict[str, Any]:
+    """The changes of :func:`with_setting`, nested as in a configuration file."""
     name = name.removeprefix("signal_weights.")
     if name in (rules := {**RULES, **config.catalog.rules}):
-        return config.with_changes({"parameters": {"signal_weights": {name: value}}})
+        return {"parameters": {"signal_weights": {name: value}}}
+    corpus, weights, trigger = name.partition(".weights.")
+    if weights:
+        check_known("corpus", corpus, config.corpora)
+        return {"corpora": {corpus: {"weights": {trigger: value}}}}
     corpus, _, key = name.rpartition(".")
     if corpus:
         check_known("corpus", corpus, config.corpora)
@@ -44,7 +55,7 @@ def with_setting(config: Config, name: str, value: Any) -> Config:
         own = [corpus] if corpus else [c for c, one in every if key in getattr(one, inside)]
         changes["corpora"] = {c: {inside: {key: value}} for c in own}
         changes |= {} if corpus else {"corpus_defaults": {inside: {key: value}}}
-    return config.with_changes(changes)
+    return changes
 
 
 def with_settings(config: Config, settings: Mapping[str, Any]) -> Config:

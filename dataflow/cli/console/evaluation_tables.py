@@ -105,12 +105,12 @@ def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
 
 def fit_as_json(fit: FitResult) -> dict[str, Any]:
     """What a fit learned and its worth on the other half, as plain data."""
-    gains = fit.learned.gains.items()
     return {
         "experiment": fit.experiment,
         "training_queries": fit.training,
-        "strength": fit.learned.strength,
-        "cross_validation": [{"strength": at, "gain": g, "error": e} for at, (g, e) in gains],
+        "changed": dict(fit.learned.changed),
+        "training_gain": fit.learned.gain,
+        "training_error": fit.learned.error,
         "test": as_json(fit.evaluation),
         "loss": fit.loss,
     }

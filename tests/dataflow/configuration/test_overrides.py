@@ -33,6 +33,8 @@ def test_a_corpus_has_its_own_until_all_are_set():
         0.1,
         value(DEFAULT, "wiki", "vector_weight"),
     )
+    weighed = with_setting(DEFAULT, "code.weights.question", 0.7)
+    assert hamilton_config(weighed)["source_weights"]["code"]["question"] == 0.7
     every = with_setting(own, "vector_weight", 0.9)
     assert {value(every, corpus, "vector_weight") for corpus in every.corpora} == {0.9}
 

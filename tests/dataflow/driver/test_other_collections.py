@@ -8,11 +8,10 @@ from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.evaluation.graph import evaluate
-from dataflow.evaluation.learning import base_parameters, fetched
+from dataflow.evaluation.learning import parameters
 from dataflow.execution.built_graph import GraphError
 from operators.errors import CrosscorpusError, UnknownName
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
-from operators.evaluation.weight_fitting import scores
 from operators.postgres.search import chunk_reader
 from operators.postgres.store import drop_collection, open_store
 
@@ -127,28 +126,13 @@ def test_documents_of_another_collection_are_judged_like_its_own(server_dsn, wor
     assert ("x:cache.py", "code") in found.runs["doc_id", "corpus"].rows()
 
 
-def test_weights_are_learned_from_the_scores_that_corpora_of_two_spaces_have(
-    open_driver, server_dsn, words, other
-):
-    """What the fit ranks is what a question ranks: each space by itself, absent corpora aside."""
-    config = together(
-        other, gone={"collection": "other-tests", "corpus": "docs", "embedding": other}
-    )
-    queries = pl.DataFrame(
-        [{"query_id": "q", "number": 0, "texts": [ASK["query"]], "text": ASK["query"]}],
-        schema=JUDGED_QUERIES,
-    )
-    qrels = pl.DataFrame([("q", "x:cache.py", 1)], schema=QRELS, orient="row")
-    with open_store(server_dsn, "driver-tests") as store:
-        asked, every = fetched(store, config, queries, qrels, words())
-    assert asked.corpora == every.corpora
-    assert "code" in every.corpora
-    assert "gone" not in every.corpora
-    with open_driver(config) as driver:
-        fused = driver.execute(["fused"], ASK)["fused"]
-    fitted = scores(every, base_parameters(config, every))
-    assert sorted(fitted.tolist()) == pytest.approx(sorted(fused["score"]))
-    assert every.hits.filter(corpus="code")["gain"].to_list() == [1.0]
+def test_weights_are_learned_of_corpora_of_all_collections_that_have_documents(open_driver, other):
+    gone = {"collection": "other-tests", "corpus": "docs", "embedding": other}
+    asked = pl.DataFrame({"trigger": ["question"]})
+    with open_driver(together(other, gone=gone)) as driver:
+        learned = parameters(driver, asked)
+    assert {"code.vector_weight", "code.weights.question"} <= learned.keys()
+    assert not [name for name in learned if name.startswith("gone.")]
 
 
 def test_what_another_collection_holds_is_asked_without_a_second_model(server_dsn, words, other):
