@@ -71,6 +71,8 @@ def _ranked(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit('give one question: python examples/hybrid_search.py "why is the cache flushed?"')
     graph = driver.Builder().with_modules(sys.modules[__name__]).build()
     inputs = {"folder": Path(__file__).parents[1], "query": sys.argv[1]}
     for row in graph.execute(["results"], inputs=inputs)["results"].iter_rows(named=True):

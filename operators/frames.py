@@ -438,6 +438,7 @@ EXPLAIN_TARGETS = pl.Schema(
         "vector_distance": pl.Float64(),  # to the nearest text of the question; null: unknown
         "hidden": pl.String(),  # why the question can't see it; null: it can
         "documents": pl.UInt32(),  # how many the caller's name fits
+        "passages": pl.UInt32(),  # likewise
     }
 )
 """Chunks that a caller names, found or not."""

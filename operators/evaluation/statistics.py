@@ -12,14 +12,12 @@ from operators.arrays.segments import Floats, inverse
 
 RESAMPLES = 10_000
 PERMUTATIONS = 100_000
-SEED = 20_221_101
+_SEED = 20_221_101
 _AT_ONCE = 4_000_000  # numbers held at a time
 _TAILS = (1 - 0.95) / 2, 1 - (1 - 0.95) / 2
 
 
-def bootstrap_means(
-    values: Floats, *, resamples: int = RESAMPLES, seed: int = SEED
-) -> tuple[Floats, Floats]:
+def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES) -> tuple[Floats, Floats]:
     """The 95 % percentile interval of each column's mean (Efron, Annals of Statistics 1979).
 
     Of ``values`` (n, m) without NaN, n rows are drawn with replacement, ``resamples`` times. The
@@ -28,7 +26,7 @@ def bootstrap_means(
     rows, columns = _checked(values).shape
     if not rows:
         return np.full(columns, np.nan), np.full(columns, np.nan)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(_SEED)
     means = np.empty((resamples, columns))
     for start, stop in _slices(resamples, rows):
         drawn = random.integers(rows, size=(stop - start, rows), dtype=np.int32)
@@ -39,9 +37,7 @@ def bootstrap_means(
     return low, high
 
 
-def randomisation_p(
-    differences: Floats, *, permutations: int = PERMUTATIONS, seed: int = SEED
-) -> Floats:
+def randomisation_p(differences: Floats, *, permutations: int = PERMUTATIONS) -> Floats:
     """The two-sided p of each column's mean being 0, by the paired randomisation test.
 
     If both systems were alike, each difference would as likely have the other sign (Fisher 1935;
@@ -62,7 +58,7 @@ def randomisation_p(
     patterns = 2**rows if exact else permutations
     # sums of the same numbers in another order differ in the last digits
     observed = np.abs(kept.sum(axis=0)) - 1e-9 * np.abs(kept).sum(axis=0)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(_SEED)
     as_far = np.zeros(columns, np.int64)
     for start, stop in _slices(patterns, rows):
         if exact:

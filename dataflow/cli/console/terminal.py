@@ -200,16 +200,18 @@ def show_answer(
     _section(out, "citations of the context", links, soft_wrap=True)
     _section(out, "notes", [Text(note, style="yellow") for note in notes if note not in weak])
     if "dispositions" in answer:
-        fits = answer["explain_targets"]["query_id", "chunk_id", "documents"]
+        fits = answer["explain_targets"]["query_id", "chunk_id", "passages", "documents"]
         named = answer["dispositions"].join(fits, ["query_id", "chunk_id"], maintain_order="left")
-        columns = named["source_label", "disposition", "reason", "documents"]
+        columns = named["source_label", "disposition", "reason", "passages", "documents"]
         fates = [
             Text.assemble(
                 (label, "bold"),
                 f"  {DISPOSITION_MEANINGS[disposition]}: {reason}",
-                f" (that name fits {documents} documents)" if documents > 1 else "",
+                f" (that name fits {passages} passages of {counted(documents, 'document')})"
+                if passages > 1
+                else "",
             )
-            for label, disposition, reason, documents in columns.iter_rows()
+            for label, disposition, reason, passages, documents in columns.iter_rows()
         ]
         _section(out, "asked about", fates)
     timings = f"{served}; {_where_time_went(answer['provenance'])}" if with_timings else ""

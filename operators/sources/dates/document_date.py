@@ -48,7 +48,7 @@ TRUST = {
 HEAD_BYTES = 128 * 1024
 """The number of bytes of a file that are read for a date."""
 
-# As the plain chain has it, `date` comes first; then what names a change, then a beginning.
+# `date` comes first; then what names a change, then a beginning.
 _KEYS = (
     "date", "revdate", "date.updated", "lastmod", "updated", "last_updated", "last_update",
     "last_modified", "last_modified_at", "lastupdated", "lastmodified", "modified",
@@ -77,17 +77,6 @@ class DocumentDate(NamedTuple):
     value: datetime | None
     source: str
     trust: float
-
-
-def extract_doc_date(path: str | os.PathLike[str]) -> float:
-    """Seconds since 1970 of a document's date; unknown: 0.0, the oldest. Never raises for a file.
-
-    The plain chain: a PDF's ModDate, else its CreationDate; the date in a text's front matter; of
-    AsciiDoc ``:revdate:`` or ``:date:`` in the first 50 lines; then the file's own time.
-    """
-    file = os.fspath(path)
-    chosen = _choose([*_inside(file, None, None), *_file_time(file)], datetime.now(UTC))
-    return chosen.value.timestamp() if chosen.value else 0.0
 
 
 def document_date(

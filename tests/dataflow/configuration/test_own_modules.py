@@ -329,6 +329,9 @@ def test_a_rule_that_there_is_not_or_has_a_shipped_name_is_an_error(
     unknown, said = {"of_wikis": 0.5}, "no rule 'of_wikis', did you mean 'of_wiki'"
     with pytest.raises(CrosscorpusError, match=said):
         load_config(write(tmp_path, RULE, parameters={"signal_weights": unknown}))
+    plain, weights = RULE.replace("@factor\n", ""), {"signal_weights": {"of_wiki": 0.5}}
+    with pytest.raises(CrosscorpusError, match="'of_wiki' is a node, not a rule: a rule has @fac"):
+        load_config(write(tmp_path, plain, parameters=weights))
     with (
         driver_of(filled, write(tmp_path, RULE)) as driver,
         pytest.raises(CrosscorpusError, match=said),
@@ -336,7 +339,7 @@ def test_a_rule_that_there_is_not_or_has_a_shipped_name_is_an_error(
         driver.execute(["results"], {"query": QUERY, "signal_weights": unknown})
     for values, says in (("[1.0]", "number for each of 3"), ("hits['zebr']", r"\"zebr\"; known: ")):
         text = RULE.partition("return")[0] + f"return {values}\n"
-        config = write(tmp_path, text, parameters={"signal_weights": {"of_wiki": 0.5}})
+        config = write(tmp_path, text, parameters=weights)
         with driver_of(filled, config) as driver, pytest.raises(CrosscorpusError, match=says):
             driver.execute(["results"], {"query": QUERY})
     with pytest.raises(CrosscorpusError, match="there is a rule 'superseded'"):

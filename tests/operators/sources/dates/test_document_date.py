@@ -14,7 +14,6 @@ from operators.sources.dates.document_date import (
     TRUST,
     DocumentDate,
     document_date,
-    extract_doc_date,
     without_future_dates,
 )
 
@@ -40,10 +39,9 @@ def write(folder: Path, name: str, content: str, mtime: datetime = MTIME) -> Pat
 
 
 def dated(folder: Path, name: str, content: str) -> datetime | None:
-    """The date by the text alone; the plain chain agrees where there is one."""
+    """The date by the text alone; the file has the same."""
     got = document_date(name, text=content, now=NOW)
-    if got.value and got.source == "explicit":
-        assert extract_doc_date(write(folder, name, content)) == got.value.timestamp()
+    assert document_date(write(folder, name, content), now=NOW) == got
     return got.value
 
 
@@ -128,8 +126,7 @@ def test_h31_h37_h47_what_is_no_date_of_the_document_leaves_the_file_time(
     tmp_path: Path, name: str, text: str
 ) -> None:
     file = write(tmp_path, name, text)
-    assert document_date(file, now=NOW).source == "mtime"
-    assert extract_doc_date(file) == MTIME.timestamp()
+    assert document_date(file, now=NOW)[:2] == (MTIME, "mtime")
 
 
 def test_the_sources_are_believed_in_their_order(tmp_path: Path) -> None:
@@ -166,7 +163,6 @@ def test_h43_a_date_in_the_future_is_passed_over_in_every_source(tmp_path: Path)
     file = write(tmp_path, "2099-12-31.md", "---\ndate: 2099-12-31\n---\n", mtime=late)
     got = document_date(file, git_date=late, now=NOW)
     assert (got.value, got.source) == (None, "unknown")
-    assert extract_doc_date(file) == 0.0
 
 
 def test_a_pdf_is_dated_by_its_modification_before_its_creation() -> None:
@@ -176,9 +172,8 @@ def test_a_pdf_is_dated_by_its_modification_before_its_creation() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_no_error(tmp_path: Path) -> None:
-    assert extract_doc_date(tmp_path / "missing.md") == 0.0
-    assert extract_doc_date(tmp_path) == 0.0
-    assert extract_doc_date("a\0b.md") == 0.0
+    for path in (tmp_path / "missing.md", tmp_path, "a\0b.md"):
+        assert document_date(path, now=NOW).source == "unknown"
     broken = write(tmp_path, "a.pdf", "<html>")
     got = document_date(broken, now=NOW)
     assert got.source == "mtime"
@@ -187,20 +182,20 @@ def test_a_file_that_cannot_be_read_is_no_error(tmp_path: Path) -> None:
 def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.md")
     os.mkfifo(tmp_path / "a.pdf")
-    done: list[float] = []
+    done: list[datetime | None] = []
     thread = threading.Thread(
-        target=lambda: done.extend(extract_doc_date(tmp_path / n) for n in ("a.md", "a.pdf")),
+        target=lambda: done.extend(document_date(tmp_path / n)[0] for n in ("a.md", "a.pdf")),
         daemon=True,
     )
     thread.start()
     thread.join(10)
-    assert done == [0.0, 0.0]
+    assert done == [None, None]
 
 
 def test_utf_16_is_read(tmp_path: Path) -> None:
     file = tmp_path / "a.md"
     file.write_bytes("---\ndate: 2020-01-01\n---\n".encode("utf-16"))
-    assert extract_doc_date(file) == moment(2020).timestamp()
+    assert document_date(file).value == moment(2020)
 
 
 def test_documents_lose_a_date_that_lies_in_the_future_and_keep_the_others() -> None:
