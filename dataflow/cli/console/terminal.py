@@ -433,12 +433,12 @@ def show_change(change: IngestReport | Embedded | Exception) -> None:
     elif isinstance(change, IngestReport):
         counts = {"new": change.documents_new, "changed": change.documents_changed}
         counts |= {"deleted": change.documents_deleted, "failed": len(change.failed)}
-        counted = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
-        line = f"{counted or 'nothing new'}: searchable after {change.words_seconds:.1f} s"
-        line += f"; {change.chunks:,} chunks written" if change.chunks else ""
-        line += f"; {change.unembedded:,} chunks of the collection wait for a vector"
+        changes = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
+        line = f"{changes or 'nothing new'}: searchable after {change.words_seconds:.1f} s"
+        line += f"; {counted(change.chunks, 'chunk')} written" if change.chunks else ""
+        line += f"; chunks of the collection that wait for a vector: {change.unembedded:,}"
     else:
-        line = f"{change.chunks} vectors, {change.embedded} of them made now"
+        line = f"{counted(change.chunks, 'vector')}, {change.embedded:,} made now"
         line += f"; {len(change.failed)} texts could not be embedded" if change.failed else ""
     OUT.print(Text(f"{datetime.now():%H:%M:%S} {line}", style=style))
 
