@@ -1,4 +1,4 @@
-"""Hybrid search in fifty lines: the idea of crosscorpus for one corpus, without server or model.
+"""Hybrid search on one page: the idea of crosscorpus for one corpus, without server or model.
 
 A function is a node, and its arguments name the nodes that it reads: Hamilton finds the order.
 BM25 finds passages that have the words, vectors those that are spelt alike; ranks join the lists.
