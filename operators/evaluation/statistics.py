@@ -23,7 +23,7 @@ def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES) -> tuple[Floa
     Of ``values`` (n, m) without NaN, n rows are drawn with replacement, ``resamples`` times. The
     lower and the upper ends have (m,) each; NaN if there is no row.
     """
-    rows, columns = _checked(values).shape
+    rows, columns = values.shape
     if not rows:
         return np.full(columns, np.nan), np.full(columns, np.nan)
     random = np.random.default_rng(_SEED)
@@ -48,7 +48,6 @@ def randomisation_p(differences: Floats, *, permutations: int = PERMUTATIONS) ->
     ``differences`` are (n, m), without NaN. The result has (m,) numbers in (0, 1]; 1 if all
     differences are 0 or there is no row.
     """
-    differences = _checked(differences)
     moved = np.flatnonzero((differences != 0).any(axis=1))  # a 0 has no sign
     kept = differences[moved]
     rows, columns = kept.shape
@@ -94,14 +93,6 @@ def holm(p: Floats) -> Floats:
     stepped = np.minimum(1.0, p[order] * np.arange(len(p), 0, -1))
     corrected: Floats = np.maximum.accumulate(stepped)[inverse(order)]
     return corrected
-
-
-def _checked(values: Floats) -> Floats:
-    if values.ndim != 2:
-        raise ValueError(f"rows of queries and columns are needed, got {values.ndim} dimensions")
-    if not np.isfinite(values).all():
-        raise ValueError("a value is NaN or infinite")
-    return values
 
 
 def _slices(total: int, width: int) -> Iterator[tuple[int, int]]:
