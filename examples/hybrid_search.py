@@ -1,4 +1,4 @@
-"""Hybrid search in fifty lines: the idea of crosscorpus for one corpus, without server or model.
+"""Hybrid search on one page: the idea of crosscorpus for one corpus, without server or model.
 
 A function is a node, and its arguments name the nodes that it reads: Hamilton finds the order.
 BM25 finds passages that have the words, vectors those that are spelt alike; ranks join the lists.
@@ -71,6 +71,8 @@ def _ranked(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit('give one question: python examples/hybrid_search.py "why is the cache flushed?"')
     graph = driver.Builder().with_modules(sys.modules[__name__]).build()
     inputs = {"folder": Path(__file__).parents[1], "query": sys.argv[1]}
     for row in graph.execute(["results"], inputs=inputs)["results"].iter_rows(named=True):

@@ -40,4 +40,6 @@ def answer(collection: str, question: str, wanted: list[str] = FRAMES) -> dict[s
 
 
 if __name__ == "__main__":
-    print(answer(*sys.argv[1:3])["results"]["rank", "source_label", "score"])
+    if len(sys.argv) != 3:
+        sys.exit("give a collection and a question")
+    print(answer(*sys.argv[1:])["results"]["rank", "source_label", "score"])

@@ -346,9 +346,6 @@ PASSAGE_OF_FILE = pl.Struct({"chunk_id": pl.Int64, "document_id": pl.String, **_
 SHOWN_PASSAGE = pl.Struct({**PASSAGE_OF_FILE.to_schema(), **_NAME})
 """A further passage of a result's file: one of ``more_of_file``, which only the results have."""
 
-PLACED = pl.Schema({**FUSED, "more_of_file": pl.List(PASSAGE_OF_FILE)})
-"""The best hits, a file each."""
-
 LABELS = pl.Schema(
     {"query_id": pl.UInt32(), "corpus": pl.String(), "chunk_id": pl.Int64(), **_NAME}
 )
@@ -438,6 +435,7 @@ EXPLAIN_TARGETS = pl.Schema(
         "vector_distance": pl.Float64(),  # to the nearest text of the question; null: unknown
         "hidden": pl.String(),  # why the question can't see it; null: it can
         "documents": pl.UInt32(),  # how many the caller's name fits
+        "passages": pl.UInt32(),  # likewise
     }
 )
 """Chunks that a caller names, found or not."""

@@ -120,3 +120,6 @@ def test_the_plain_graph_prints_the_three_best_for_any_question(
     assert [line[:3] for line in told.out.splitlines()] == ["1. ", "2. ", "3. "]
     if question.startswith("why"):
         assert "ask.md: ## Several texts for one question\n" in told.out  # it quotes the question
+    monkeypatch.setattr(sys, "argv", [str(HYBRID)])
+    with pytest.raises(SystemExit, match=r"^give one question: "):
+        runpy.run_path(str(HYBRID), run_name="__main__")

@@ -196,7 +196,14 @@ def check_names(config: Config) -> None:
     _check_stages(config, catalog.top, catalog.corpus, "", "corpus_defaults.")
     _check_stages(config.corpus_defaults, catalog.corpus, catalog.top, "corpus_defaults.", "")
     _check_chosen(config.variants, catalog.top, "")
-    check_weights(config.parameters.get("signal_weights", {}), {**RULES, **catalog.rules})
+    weights, rules = config.parameters.get("signal_weights", {}), {**RULES, **catalog.rules}
+    for name in weights:
+        if name in catalog.top.functions and name not in rules:
+            raise ConfigError(
+                f"signal_weights: {name!r} is a node, not a rule: a rule has @factor, @gain or"
+                " @lead of operators.signals.rule above its function"
+            )
+    check_weights(weights, rules)
     if config.reranker and config.variants.get("reranked") != "cross_encoder":
         raise ConfigError("reranker: only variants.reranked: cross_encoder asks one")
     for corpus, options in config.corpora.items():

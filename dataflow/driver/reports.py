@@ -76,7 +76,7 @@ def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
     results = {node.name: node for node in graph.get_upstream_nodes(["results"])[0]}
     within = [*nodes_with(graph, catalog, "MERGED"), *nodes_with(graph, catalog, "DEDUPED")]
     corpus_lists = _in_order(graph, within)
-    fused_lists = [*nodes_with(graph, catalog, "FUSED", "best_files"), "results"]
+    fused_lists = [*nodes_with(graph, catalog, "FUSED", "best_files")[:-1], "results"]
     packed = nodes_with(graph, catalog, "PACKED", "context_window")
     (signals,) = nodes_with(graph, catalog, "SIGNALS") or [""]
     return RankedLists(

@@ -65,7 +65,8 @@ def check_call(
         if name not in shown and name not in nodes:
             raise UnknownName(f"unknown override {name!r}{suggest(name, shown)}")
         if name in nodes:
-            _check_value("override", name, value, nodes[name], fixed)
+            what = "input" if nodes[name].user_defined else "override"  # a parameter: both
+            _check_value(what, name, value, nodes[name], fixed)
         _check_columns(name, name.rpartition(".")[2], value, frames_of)
         if fault := out_of_bounds(name.rpartition(".")[2], value):
             raise GraphError(f"{name}: {fault}")

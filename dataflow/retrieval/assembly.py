@@ -27,7 +27,7 @@ from operators.signals import exact_phrase
 from operators.versions import version_choice
 
 
-@tag(stage="order", frame="PLACED")
+@tag(stage="order", frame="FUSED")
 def best_files(
     unique: pl.DataFrame, top_k: int = 10, one_a_file: bool = True, more_passages: int = 3
 ) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
 from operators.postgres.inspect.read_commits import Held, has_seen, held_repositories
 from operators.postgres.inspect.status import repos_seen
 from operators.postgres.store import Store, by_store
-from operators.sources.git.commit_range import change_between
+from operators.sources.git.commit_range import change_between, has_ancestor
 from operators.sources.git.range_facts import committed_at, messages
 from operators.sources.git.repository import open_repository
 
@@ -113,14 +113,17 @@ def _inputs(root: Path, named: str, stored: Held | None, store: Store) -> dict[s
     """The graph inputs for a range of commits."""
     change = change_between(root, named)
     notes = [change.note] if change.note else []
-    if stored is not None and not has_seen(store, stored, change.base):
+    read = str(stored and stored.revision)  # a merge without a text of its own is no document
+    if stored and not (
+        has_ancestor(root, read, change.base) or has_seen(store, stored, change.base)
+    ):
         raise CrosscorpusError(
             f"the collection has not seen the commit {change.base[:12]} of {stored.repo}, which the"
             f" change is based on: crosscorpus ingest git {root}"
         )
     if stored is not None and stored.revision != change.base:
         notes.append(
-            f"code and pages are those of the commit {str(stored.revision)[:12]}, not those of the"
+            f"code and pages are those of the commit {read[:12]}, not those of the"
             f" base {change.base[:12]}"
         )
     title, *more = "\n\n".join(messages(root, change.commits)).split("\n", 1)

@@ -16,8 +16,6 @@ def summary(
     queries: pl.DataFrame,
     *,
     all_corpora_scores: pl.DataFrame | None = None,
-    resamples: int = statistics.RESAMPLES,
-    seed: int = statistics.SEED,
 ) -> pl.DataFrame:
     """``SUMMARY``: the mean of each measure with its interval, over all queries and each slice.
 
@@ -45,15 +43,13 @@ def summary(
         whole = name.startswith(("kind=", "trigger=", "several"))
         count = part["query_id"].n_unique()
         if count and not (whole and count == every):
-            rows += _means(part, name, resamples=resamples, seed=seed)
+            rows += _means(part, name)
     return pl.DataFrame(rows, schema=SUMMARY, orient="row")
 
 
-def _means(
-    scores: pl.DataFrame, name: str, *, resamples: int, seed: int
-) -> list[tuple[object, ...]]:
+def _means(scores: pl.DataFrame, name: str) -> list[tuple[object, ...]]:
     columns, values = _table(scores)
-    low, high = statistics.bootstrap_means(values, resamples=resamples, seed=seed)
+    low, high = statistics.bootstrap_means(values)
     means, queries = values.mean(axis=0), len(values)
     return [
         (*column, name, queries, float(means[at]), float(low[at]), float(high[at]))
@@ -69,14 +65,7 @@ def _table(scores: pl.DataFrame) -> tuple[list[tuple[str, str]], Floats]:
     return columns, np.column_stack([ordered[column]["value"].to_numpy() for column in columns])
 
 
-def comparison(
-    scores: pl.DataFrame,
-    baseline: str,
-    *,
-    resamples: int = statistics.RESAMPLES,
-    permutations: int = statistics.PERMUTATIONS,
-    seed: int = statistics.SEED,
-) -> pl.DataFrame:
+def comparison(scores: pl.DataFrame, baseline: str) -> pl.DataFrame:
     """``COMPARISON``: every other configuration against ``baseline``, query by query.
 
     By configuration and measure; p is corrected over all rows. Values within 1e-9 are a tie.
@@ -91,8 +80,8 @@ def comparison(
         [values[:, index[pair]] - values[:, index[baseline, pair[1]]] for pair in pairs]
     )
     differences[np.abs(differences) < 1e-9] = 0.0
-    low, high = statistics.bootstrap_means(differences, resamples=resamples, seed=seed)
-    p = statistics.randomisation_p(differences, permutations=permutations, seed=seed)
+    low, high = statistics.bootstrap_means(differences)
+    p = statistics.randomisation_p(differences)
     named = {
         "config": [config for config, _ in pairs],
         "baseline": [baseline] * len(pairs),

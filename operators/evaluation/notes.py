@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from operators.errors import counted, first_of
-from operators.evaluation.statistics import PERMUTATIONS, lowest_p
+from operators.evaluation.statistics import lowest_p
 from operators.evaluation.tables import SIGNIFICANT
 
 
@@ -48,17 +48,15 @@ def evaluation_notes(
     return tuple(notes)
 
 
-def few_queries_note(queries: int, comparisons: int, permutations: int = PERMUTATIONS) -> list[str]:
+def few_queries_note(queries: int, comparisons: int) -> list[str]:
     """A sentence if so few queries can't show a difference, with how many can; else nothing.
 
     No p of Holm's correction is below the smallest p times the number of ``comparisons``.
     """
-    lowest = min(1.0, comparisons * lowest_p(queries, permutations))
+    lowest = min(1.0, comparisons * lowest_p(queries))
     if lowest < SIGNIFICANT:
         return []
-    enough = (
-        n for n in range(queries, 63) if comparisons * lowest_p(n, permutations) < SIGNIFICANT
-    )
+    enough = (n for n in range(queries, 63) if comparisons * lowest_p(n) < SIGNIFICANT)
     needed = next(enough, None)
     over = f" ({comparisons} comparisons)" if comparisons > 1 else ""
     advice = f": judge at least {needed}" if needed else ""

@@ -12,23 +12,21 @@ from operators.arrays.segments import Floats, inverse
 
 RESAMPLES = 10_000
 PERMUTATIONS = 100_000
-SEED = 20_221_101
+_SEED = 20_221_101
 _AT_ONCE = 4_000_000  # numbers held at a time
 _TAILS = (1 - 0.95) / 2, 1 - (1 - 0.95) / 2
 
 
-def bootstrap_means(
-    values: Floats, *, resamples: int = RESAMPLES, seed: int = SEED
-) -> tuple[Floats, Floats]:
+def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES) -> tuple[Floats, Floats]:
     """The 95 % percentile interval of each column's mean (Efron, Annals of Statistics 1979).
 
     Of ``values`` (n, m) without NaN, n rows are drawn with replacement, ``resamples`` times. The
     lower and the upper ends have (m,) each; NaN if there is no row.
     """
-    rows, columns = _checked(values).shape
+    rows, columns = values.shape
     if not rows:
         return np.full(columns, np.nan), np.full(columns, np.nan)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(_SEED)
     means = np.empty((resamples, columns))
     for start, stop in _slices(resamples, rows):
         drawn = random.integers(rows, size=(stop - start, rows), dtype=np.int32)
@@ -39,9 +37,7 @@ def bootstrap_means(
     return low, high
 
 
-def randomisation_p(
-    differences: Floats, *, permutations: int = PERMUTATIONS, seed: int = SEED
-) -> Floats:
+def randomisation_p(differences: Floats, *, permutations: int = PERMUTATIONS) -> Floats:
     """The two-sided p of each column's mean being 0, by the paired randomisation test.
 
     If both systems were alike, each difference would as likely have the other sign (Fisher 1935;
@@ -52,7 +48,6 @@ def randomisation_p(
     ``differences`` are (n, m), without NaN. The result has (m,) numbers in (0, 1]; 1 if all
     differences are 0 or there is no row.
     """
-    differences = _checked(differences)
     moved = np.flatnonzero((differences != 0).any(axis=1))  # a 0 has no sign
     kept = differences[moved]
     rows, columns = kept.shape
@@ -62,7 +57,7 @@ def randomisation_p(
     patterns = 2**rows if exact else permutations
     # sums of the same numbers in another order differ in the last digits
     observed = np.abs(kept.sum(axis=0)) - 1e-9 * np.abs(kept).sum(axis=0)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(_SEED)
     as_far = np.zeros(columns, np.int64)
     for start, stop in _slices(patterns, rows):
         if exact:
@@ -98,14 +93,6 @@ def holm(p: Floats) -> Floats:
     stepped = np.minimum(1.0, p[order] * np.arange(len(p), 0, -1))
     corrected: Floats = np.maximum.accumulate(stepped)[inverse(order)]
     return corrected
-
-
-def _checked(values: Floats) -> Floats:
-    if values.ndim != 2:
-        raise ValueError(f"rows of queries and columns are needed, got {values.ndim} dimensions")
-    if not np.isfinite(values).all():
-        raise ValueError("a value is NaN or infinite")
-    return values
 
 
 def _slices(total: int, width: int) -> Iterator[tuple[int, int]]:

@@ -83,6 +83,7 @@ def find_targets(
                     "hidden": hidden(chunk, query, corpora, visible),
                     "vector_distance": distances.get(chunk_id),
                     "documents": documents,
+                    "passages": chunks.height,
                 }
                 rows.append({**chunk, **facts})
     frame = pl.DataFrame(rows, schema=EXPLAIN_TARGETS)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import unquote_to_bytes
 
+from operators.errors import counted
 from operators.foundation.sanitize import shown_path
 from operators.sources.encodings import decode_file
 from operators.sources.files import Skipped, read_file
@@ -56,7 +57,7 @@ def without_ignored(
             else:
                 yield item
         if (count := len(left_out - {NAME})) or exclude:
-            yield ReadIssue(named, f"leaves out {count} files", failed=False)
+            yield ReadIssue(named, f"leaves out {counted(count, 'file')}", failed=False)
 
     def is_left_out(key: Key) -> bool:
         return (key[0] != no_files and ignored(key[2])) or source.left_out(key)

@@ -16,6 +16,7 @@ from rich.text import Text
 from dataflow.cli.console.terminal import ERR, OUT, line_now_and_then, print_table
 from dataflow.evaluation.learning import FitResult
 from dataflow.evaluation.sweep import Sweep
+from operators.errors import counted
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.evaluation.tables import (
     SIGNIFICANT,
@@ -68,7 +69,7 @@ def _lines(names: Sequence[str], total: int) -> Callable[[str, int], None]:
 def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
     """Print means with intervals, differences from the first configuration, slices and files."""
     measures = measures_of(evaluation.summary)
-    title = f"{evaluation.queries.height} queries, mean [95 % interval]"
+    title = f"{counted(evaluation.queries.height, 'query', 'queries')}, mean [95 % interval]"
     rows = [
         [name, *(_short(cell).replace(" [", "\n[") for cell in cells)]
         for name, *cells in slice_rows(evaluation, "all")

@@ -200,16 +200,18 @@ def show_answer(
     _section(out, "citations of the context", links, soft_wrap=True)
     _section(out, "notes", [Text(note, style="yellow") for note in notes if note not in weak])
     if "dispositions" in answer:
-        fits = answer["explain_targets"]["query_id", "chunk_id", "documents"]
+        fits = answer["explain_targets"]["query_id", "chunk_id", "passages", "documents"]
         named = answer["dispositions"].join(fits, ["query_id", "chunk_id"], maintain_order="left")
-        columns = named["source_label", "disposition", "reason", "documents"]
+        columns = named["source_label", "disposition", "reason", "passages", "documents"]
         fates = [
             Text.assemble(
                 (label, "bold"),
                 f"  {DISPOSITION_MEANINGS[disposition]}: {reason}",
-                f" (that name fits {documents} documents)" if documents > 1 else "",
+                f" (that name fits {passages} passages of {counted(documents, 'document')})"
+                if passages > 1
+                else "",
             )
-            for label, disposition, reason, documents in columns.iter_rows()
+            for label, disposition, reason, passages, documents in columns.iter_rows()
         ]
         _section(out, "asked about", fates)
     timings = f"{served}; {_where_time_went(answer['provenance'])}" if with_timings else ""
@@ -431,12 +433,12 @@ def show_change(change: IngestReport | Embedded | Exception) -> None:
     elif isinstance(change, IngestReport):
         counts = {"new": change.documents_new, "changed": change.documents_changed}
         counts |= {"deleted": change.documents_deleted, "failed": len(change.failed)}
-        counted = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
-        line = f"{counted or 'nothing new'}: searchable after {change.words_seconds:.1f} s"
-        line += f"; {change.chunks:,} chunks written" if change.chunks else ""
-        line += f"; {change.unembedded:,} chunks of the collection wait for a vector"
+        changes = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
+        line = f"{changes or 'nothing new'}: searchable after {change.words_seconds:.1f} s"
+        line += f"; {counted(change.chunks, 'chunk')} written" if change.chunks else ""
+        line += f"; chunks of the collection that wait for a vector: {change.unembedded:,}"
     else:
-        line = f"{change.chunks} vectors, {change.embedded} of them made now"
+        line = f"{counted(change.chunks, 'vector')}, {change.embedded:,} made now"
         line += f"; {len(change.failed)} texts could not be embedded" if change.failed else ""
     OUT.print(Text(f"{datetime.now():%H:%M:%S} {line}", style=style))
 

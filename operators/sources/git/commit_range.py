@@ -1,7 +1,7 @@
 """The change between two commits of a repository, as a patch."""
 
 from collections.abc import Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,6 +85,13 @@ def _commit(root: Path, name: str) -> str:
         return git_output(root, "rev-parse", *arguments)
     except GitError:
         raise unknown from None
+
+
+def has_ancestor(root: Path, commit: str, ancestor: str) -> bool:
+    """Whether the clone at ``root`` has ``commit``, and ``ancestor`` is it or one before it."""
+    with suppress(GitError):
+        return git_output(root, "merge-base", ancestor, commit) == ancestor
+    return False
 
 
 def _merge_base(root: Path, base: str, head: str, named: str) -> str:

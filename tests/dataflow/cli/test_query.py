@@ -56,7 +56,7 @@ def test_a_brief_answer_has_places_and_lines_without_links(
 
 
 def test_a_person_may_ask_why_a_passage_is_missing(
-    crosscorpus: Any, collection: str, tmp_path: Path
+    crosscorpus: Any, collection: str, ingest: Any, tmp_path: Path
 ) -> None:
     page = tmp_path / "why.html"
     asked = ["query", "cache", "-C", collection, "--corpus", "code"]
@@ -74,6 +74,9 @@ def test_a_person_may_ask_why_a_passage_is_missing(
     unknown = crosscorpus(*asked, "--explain-chunk", "docs/cahe.md")
     assert unknown.returncode == 2
     assert "no chunk or document 'docs/cahe.md' to explain" in unknown.stderr
+    ingest("same-title", *({"doc_id": d, "corpus": "wiki", "title": "T", "text": d} for d in "ab"))
+    several = crosscorpus("query", "a", "-C", "same-title", "--explain-chunk", "T")
+    assert "(that name fits 2 passages of 2 documents)" in several.stdout
 
 
 def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection: str) -> None:

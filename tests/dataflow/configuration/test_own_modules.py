@@ -94,7 +94,7 @@ def test_a_new_node_is_read_by_others_and_a_plain_node_gives_way_only_when_it_is
     filled: Store, tmp_path: Path
 ) -> None:
     text = '''
-    def results__first(unique: pl.DataFrame) -> pl.DataFrame:
+    def best_files__first(unique: pl.DataFrame) -> pl.DataFrame:
         """The best one."""
         return unique.drop("part", "other_parts", strict=False).head(1)
 
@@ -104,7 +104,7 @@ def test_a_new_node_is_read_by_others_and_a_plain_node_gives_way_only_when_it_is
     '''
     with driver_of(filled, write(tmp_path, text)) as driver:
         assert len(driver.execute(["loud"], {"query": QUERY})["loud"]) == 3
-    with driver_of(filled, write(tmp_path, text, variants={"results": "first"})) as driver:
+    with driver_of(filled, write(tmp_path, text, variants={"best_files": "first"})) as driver:
         assert len(driver.execute(["loud"], {"query": QUERY})["loud"]) == 1
 
 
@@ -329,6 +329,9 @@ def test_a_rule_that_there_is_not_or_has_a_shipped_name_is_an_error(
     unknown, said = {"of_wikis": 0.5}, "no rule 'of_wikis', did you mean 'of_wiki'"
     with pytest.raises(CrosscorpusError, match=said):
         load_config(write(tmp_path, RULE, parameters={"signal_weights": unknown}))
+    plain, weights = RULE.replace("@factor\n", ""), {"signal_weights": {"of_wiki": 0.5}}
+    with pytest.raises(CrosscorpusError, match="'of_wiki' is a node, not a rule: a rule has @fac"):
+        load_config(write(tmp_path, plain, parameters=weights))
     with (
         driver_of(filled, write(tmp_path, RULE)) as driver,
         pytest.raises(CrosscorpusError, match=said),
@@ -336,7 +339,7 @@ def test_a_rule_that_there_is_not_or_has_a_shipped_name_is_an_error(
         driver.execute(["results"], {"query": QUERY, "signal_weights": unknown})
     for values, says in (("[1.0]", "number for each of 3"), ("hits['zebr']", r"\"zebr\"; known: ")):
         text = RULE.partition("return")[0] + f"return {values}\n"
-        config = write(tmp_path, text, parameters={"signal_weights": {"of_wiki": 0.5}})
+        config = write(tmp_path, text, parameters=weights)
         with driver_of(filled, config) as driver, pytest.raises(CrosscorpusError, match=says):
             driver.execute(["results"], {"query": QUERY})
     with pytest.raises(CrosscorpusError, match="there is a rule 'superseded'"):

@@ -25,6 +25,7 @@ MISTAKES = [
     (["results"], {**ASK, "tigger": "x"}, {}, "unknown input 'tigger', did you mean 'trigger'?"),
     (["results"], {"queries": 1}, {}, "'queries' is computed by the graph: give it as an override"),
     (["results"], {"query": 5}, {}, "input 'query': expected str | list[str], got int"),
+    (["results"], {**ASK, "top_k": "3"}, {}, "input 'top_k': expected int, got str"),
     (["results"], {**ASK, "top_k": -1}, {}, "top_k: expected greater than or equal to 0, got -1"),
     (["results"], {**ASK, "trigger": "pr_reviw"}, {}, "unknown trigger 'pr_reviw', did you mean"),
     (

@@ -248,6 +248,17 @@ def test_a_base_that_the_collection_has_not_seen_is_refused(app: App) -> None:
     assert f"has not seen the commit {unseen[:12]} of org/app" in done.stderr
 
 
+def test_a_merge_without_a_text_of_its_own_may_be_the_base(app: App, tmp_path: Path) -> None:
+    for step in (
+        f"clone -q {app.folder} .", f"checkout -qb side {app.base}", "commit -qm x --allow-empty",
+        f"checkout -q {app.base}", "merge -q --no-ff side", "rm -q src/locks.py", "commit -qm y",
+    ):  # fmt: skip
+        git(tmp_path, *step.split())
+    app.run("ingest", "git", str(tmp_path), "--wait", "words", "-C", "merged")
+    done = app.run("review", "HEAD^..HEAD", "--git", str(tmp_path), "-C", "merged")
+    assert (done.returncode, "has not seen" in done.stderr) == (0, False), done.stderr
+
+
 def test_python_takes_a_diff_with_its_title_and_refuses_unknown_names(
     app: App, server_dsn: str
 ) -> None:

@@ -32,13 +32,10 @@ def test_a_drawn_p_is_not_below_the_lowest():
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 40), st.integers(1, 3)), elements=eighths))
 def test_swapping_the_systems_changes_no_p_and_turns_the_interval(values):
-    def ends(differences):
-        return bootstrap_means(differences, resamples=300)
-
-    assert (
-        randomisation_p(values, permutations=500) == randomisation_p(-values, permutations=500)
-    ).all()
-    np.testing.assert_allclose(ends(values)[0], -ends(-values)[1], atol=1e-12)
+    p = [randomisation_p(one, permutations=500) for one in (values, -values)]
+    np.testing.assert_array_equal(*p)
+    ends = [bootstrap_means(one, resamples=300) for one in (values, -values)]
+    np.testing.assert_allclose(ends[0][0], -ends[1][1], atol=1e-12)
 
 
 def test_the_same_values_give_the_same_numbers_in_slices_of_any_size(monkeypatch):
@@ -57,12 +54,6 @@ def test_correction_keeps_the_order_and_only_raises(given_p):
     order = np.argsort(p, kind="stable")
     assert (np.diff(corrected[order]) >= 0).all()
     assert corrected.min() == min(1.0, p.min() * len(p))
-
-
-@pytest.mark.parametrize("wrong", [np.array([[np.nan]]), np.array([1.0])])
-def test_what_is_no_table_of_numbers_is_refused(wrong):
-    with pytest.raises(ValueError, match=r"NaN|dimensions"):
-        randomisation_p(wrong)
 
 
 def test_an_interval_is_that_of_scipy_within_the_noise_of_its_draws():
