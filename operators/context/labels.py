@@ -3,20 +3,25 @@
 Of some three hundred hits an answer shows some forty: labels are made when the lists are cut.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 import polars as pl
 
+from operators.arrays.lists import flat, lists
 from operators.arrays.rows import chunk_rows, replaced, take
 from operators.context.distinct_labels import tell_apart, ways_of
 from operators.context.templates import describe
-from operators.frames import LABELS, SHOWN, SHOWN_PASSAGE, empty, frame_of
+from operators.frames import LABELS, frame_of
 
-KEY = ("query_id", "corpus", "chunk_id")
-_NAMES = ("source_label", "source_url")
-_SETTINGS = ("corpus", "label", "link")
+Key = tuple[int, str, int]
+"""Query, corpus and chunk."""
+
+KEY = ["query_id", "corpus", "chunk_id"]
+_NAMES = ((0, "source_label"), (1, "source_url"))
+_SETTINGS = ["corpus", "label", "link"]
+_TITLES = ["path", "title", "document_id"]
+_LISTS = ("alternate_sources", "more_of_file")
 
 
 def labels_of(
@@ -39,24 +44,25 @@ def labels_of(
         No two chunks of a query have the same label.
     """
     keys = list(dict.fromkeys(key for hits in shown for key in _named(hits)))
-    if not keys:
-        return empty(LABELS)
-    queries, names, ids = zip(*keys, strict=True)
-    found = chunk_rows(chunks, pl.Series(names, dtype=pl.String), np.array(ids, np.int64))
-    settings = {corpus: templates for corpus, *templates in corpora[_SETTINGS].iter_rows()}
-    there = [n for n, row in enumerate(found.tolist()) if row >= 0 and names[n] in settings]
-    if not there:
-        return empty(LABELS)
-    distinct, own = np.unique(found[there], return_inverse=True)
-    read = take(chunks.drop("embedding"), distinct)
-    plain, links = _described(read, settings, many_repos)
-    rows, lists = own.tolist(), [(queries[n], names[n]) for n in there]
-    labels = tell_apart(lists, [plain[row] for row in rows], ways_of(read, rows))
-    by_corpus = [lambda n: f"corpus {lists[n][1]}"]
-    labels = tell_apart([query for query, _ in lists], labels, by_corpus)
-    columns = ([column[n] for n in there] for column in (queries, names, ids))
-    values = zip(LABELS.items(), (*columns, labels, [links[row] for row in rows]), strict=True)
-    return frame_of(pl.Series(name, of, dtype) for (name, dtype), of in values)
+    names = pl.Series("corpus", [corpus for _, corpus, _ in keys], pl.String)
+    found = chunk_rows(chunks, names, np.array([chunk for *_, chunk in keys], np.int64))
+    read = frame_of(chunks[name] for name in chunks.columns if name != "embedding")
+    parts: list[tuple[int, str, int, str, str | None]] = []
+    for corpus, label, link in corpora[_SETTINGS].iter_rows():
+        there = [n for n, key in enumerate(keys) if key[1] == corpus and found[n] >= 0]
+        if there:
+            rows, own = np.unique(found[there], return_inverse=True)
+            some, number = take(read, rows), own.tolist()
+            both = describe(some, corpus, label, link, many_repos=corpus in many_repos)
+            plain, links = (of.to_list() for of in both)
+            queries, texts = [keys[n][0] for n in there], [plain[row] for row in number]
+            texts = [*tell_apart(queries, texts, ways_of(some, number))]
+            made = zip(there, texts, number, strict=True)
+            parts += [(*keys[n], text, links[row]) for n, text, row in made]
+    queries, labels = [row[0] for row in parts], [row[3] for row in parts]
+    labels = [*tell_apart(queries, labels, [lambda n: f"corpus {parts[n][1]}"])]
+    columns = pl.DataFrame(parts, LABELS, orient="row")
+    return replaced(columns, pl.Series("source_label", labels, pl.String))
 
 
 def labelled(hits: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
@@ -65,53 +71,33 @@ def labelled(hits: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     A hit with a label of its own keeps it; one without any is called by its path, title or id.
     """
     known = {(query, corpus, chunk): names for query, corpus, chunk, *names in labels.iter_rows()}
-    keys = hits[list(KEY)].rows()
+    query, corpus = hits["query_id"].to_list(), hits["corpus"].to_list()
 
-    def names(query: int, corpus: str, chunk: int, title: str = "") -> dict[str, Any]:
-        unknown = [f"[{corpus}: {title or chunk}]", None]
-        return dict(zip(_NAMES, known.get((query, corpus, chunk), unknown), strict=True))
+    def names(keys: Iterable[Key], titles: Iterable[str | None]) -> list[pl.Series]:
+        both = zip(keys, titles, strict=True)
+        found = [known.get(key) or (f"[{key[1]}: {title or key[2]}]", None) for key, title in both]
+        return [pl.Series(name, [one[n] for one in found], pl.String) for n, name in _NAMES]
 
-    def with_names(column: str, dtype: pl.DataType) -> pl.Series:
-        lists = [
-            [{**one, **names(query, one.get("corpus", corpus), one["chunk_id"])} for one in some]
-            for (query, corpus, _), some in zip(keys, hits[column].to_list(), strict=True)
-        ]
-        return pl.Series(column, lists, dtype)
+    def with_names(column: str) -> pl.Series:
+        values, owner = flat(hits[column])
+        fields, rows = values.struct.unnest(), owner.tolist()
+        of = fields["corpus"] if "corpus" in fields.columns else [corpus[row] for row in rows]
+        keys = zip([query[row] for row in rows], of, fields["chunk_id"], strict=True)
+        named = frame_of([*fields.get_columns(), *names(keys, [None] * len(rows))])
+        return lists(named.to_struct(column), owner, hits.height)
 
-    titles = hits.select(pl.coalesce("path", "title", "document_id")).to_series()
-    own = [names(q, c, n, title) for (q, c, n), title in zip(keys, titles, strict=True)]
-    columns = pl.DataFrame(own, {name: SHOWN[name] for name in _NAMES}).get_columns()
-    if set(_NAMES) <= set(hits.columns):
+    titles = [one or other or last for one, other, last in hits[_TITLES].iter_rows()]
+    columns = names(zip(query, corpus, hits["chunk_id"], strict=True), titles)
+    if "source_label" in hits.columns:
         columns = hits.select(pl.coalesce(one.name, one) for one in columns).get_columns()
-    columns.append(with_names("alternate_sources", SHOWN["alternate_sources"]))
-    if "more_of_file" in hits.columns:
-        columns.append(with_names("more_of_file", pl.List(SHOWN_PASSAGE)))
+    columns += [with_names(one) for one in _LISTS if one in hits.columns]
     return replaced(hits, *columns)
 
 
-def _named(hits: pl.DataFrame) -> Iterator[tuple[int, str, int]]:
+def _named(hits: pl.DataFrame) -> Iterator[Key]:
     """Each chunk that ``hits`` name."""
-    keys = hits[list(KEY)].rows()
+    keys = hits[KEY].rows()
     yield from keys
-    for column in ("alternate_sources", "more_of_file"):
-        lists: list[list[Mapping[str, Any]]] = []
-        lists = hits[column].to_list() if column in hits.columns else lists
-        for (query, corpus, _), of in zip(keys, lists, strict=False):
+    for column in (one for one in _LISTS if one in hits.columns):
+        for (query, corpus, _), of in zip(keys, hits[column].to_list(), strict=True):
             yield from ((query, one.get("corpus", corpus), one["chunk_id"]) for one in of)
-
-
-def _described(
-    chunks: pl.DataFrame, settings: Mapping[str, Sequence[Any]], many_repos: Collection[str]
-) -> tuple[list[str], list[str | None]]:
-    """The label and the link of each of ``chunks``, by the templates of its corpus."""
-    names = chunks["corpus"].to_numpy()
-    labels: list[str] = [""] * len(names)
-    links: list[str | None] = [None] * len(names)
-    for corpus, (label, link) in settings.items():
-        rows = np.flatnonzero(names == corpus)
-        if len(rows):
-            some = take(chunks, rows)
-            own = describe(some, corpus, label, link, many_repos=corpus in many_repos)
-            for row, text, url in zip(rows.tolist(), *own, strict=True):
-                labels[row], links[row] = text, url
-    return labels, links
