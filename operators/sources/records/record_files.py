@@ -28,20 +28,25 @@ FILE = "_file"
 _ESCAPED = re.compile(rb"(?m)^>(?=>*From )")  # how a mailbox writes such a line
 _MAIL = re.compile(rb"(?m)^From [^\n]*\n(?=[!-9;-~]{1,100}:|\r?\n|\Z)")  # a header is next
 
+MOST_UNFOLDED = 5 << 30
+"""Maximum bytes of what a ZIP has, as it says: no member unfolds to more."""
+
 
 @contextmanager
 def opened(path: Path) -> Iterator[Path]:
     """``path``, or the folder of what a ZIP has: an export of Slack is one.
 
     Raises:
-        SourceError: the ZIP is damaged, or has a password.
+        SourceError: the ZIP is damaged, has a password, or is too large.
     """
     if path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path)):
         with tempfile.TemporaryDirectory() as folder:
             try:
                 with zipfile.ZipFile(path) as archive:
-                    names = [one for one in archive.namelist() if _kind(Path(one))]
-                    archive.extractall(folder, (one for one in names if not one.endswith("/")))
+                    files = [one for one in archive.infolist() if _kind(Path(one.filename))]
+                    if (size := sum(one.file_size for one in files)) > MOST_UNFOLDED:
+                        raise ValueError(f"it has {size:,} bytes; unfold it yourself")
+                    archive.extractall(folder, (one for one in files if not one.is_dir()))
             except (OSError, RuntimeError, ValueError, zipfile.BadZipFile, *DAMAGED) as error:
                 raise SourceError(f"{path} cannot be unfolded: {error}") from None
             yield Path(folder)

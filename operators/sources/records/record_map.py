@@ -52,7 +52,7 @@ def _compiles(expression: str) -> str:
 
 
 Expression = Annotated[str, AfterValidator(_compiles)]
-Form = Literal["markdown", "text", "html", "adf", "slack", "mail"]
+Form = Literal["markdown", "text", "html", "jira", "adf", "slack", "mail"]
 
 
 class _Model(BaseModel):

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from operators.sources.formats.html import html_text
+from operators.sources.formats.pandoc import converted, why_missing
 from operators.sources.formats.shown_text import shown_text
 
 _SLACK = re.compile(r"<([@#!]?)([^<>|\n#][^<>|\n]*)(?:\|([^<>\n]*))?>")
@@ -49,6 +50,11 @@ def markdown(texts: list[tuple[str | None, Any]], form: str, names: Mapping[str,
     Raises:
         ValueError: a text cannot be converted; says why.
     """
+    if form == "jira":  # a process of pandoc for all of them
+        marked = (f"*{head}*\n\n{text}" if head else str(text) for head, text in texts)
+        if why := why_missing("jira"):
+            raise ValueError(why)
+        return converted("\n\n".join(marked).encode(), "jira").text
     written = ((head, _one(text, form, names).strip()) for head, text in texts)
     return "\n\n".join(f"**{head}**\n\n{text}" if head else text for head, text in written if text)
 
