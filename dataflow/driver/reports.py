@@ -22,7 +22,7 @@ from dataflow.execution.plan import node_tags
 from operators import frames
 from operators.context import search_outcomes
 from operators.context.labels import KEY as LABEL_KEY
-from operators.context.labels import labels_of
+from operators.context.labels import labelled, labels_of
 from operators.context.templates import label_names
 from operators.explain import dispositions, steps
 from operators.explain.explain_targets import find_targets
@@ -229,7 +229,11 @@ def explanation(
     corpus_lists = {name: values[name] for name in lists.corpus_lists}
     chunks, named, collections = (values[name] for name in _LABELLED_FROM)
     every = labels_of([values[lists.pooled]], chunks, named, with_many_repos(collections))
-    labels = pl.concat([values["labels"], every]).unique(LABEL_KEY, maintain_order=True)
+    labels = pl.concat([values["labels"], every]).unique(
+        LABEL_KEY, keep="first", maintain_order=True
+    )
+    ranked = {name: values[name] for name in lists.fused_lists}
+    ranked[lists.counted[1]] = labelled(ranked[lists.counted[1]], labels)
     if targets is None:
         targets = find_targets(
             given["homes"],
@@ -248,7 +252,7 @@ def explanation(
         passages=values[lists.passages],
         packed=values[lists.packed],
         corpus_lists=corpus_lists,
-        lists={name: values[name] for name in lists.fused_lists},
+        lists=ranked,
         meanings=lists.fused_lists,
         signals=values.get(lists.signals, frames.empty(frames.SIGNALS)),
         ordered=lists.ordered,

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from operators.arrays.rows import by_rank
-from operators.context.labels import labelled
 from operators.context.packing import SEPARATOR, boundary, entry, headers
 from operators.context.search_outcomes import channels
 from operators.dedup.changes import change_representatives
@@ -45,7 +44,7 @@ class Run:
         corpus_lists: the lists within the corpora by node name, from the first with a score to the
             last, whose ``duplicates`` are the near-duplicates.
         lists: the lists of all corpora by node name, from the fused one to the
-            results; the one before the results has the near-duplicates.
+            results; the one before the results has the near-duplicates, with their labels.
         labels: of all hits, and of what is shown.
         passages: the list that the context is packed from.
         packed: the passages that the context has room for.
@@ -113,8 +112,7 @@ class Limits:
 def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
     """``DISPOSITIONS``: one row per result, by rank, then one per named chunk that is no result."""
     rows = _with_ranks(_explained(run), run)
-    last = labelled(run.lists[run.last], run.labels)
-    duplicates = last.select(*_KEY, near_duplicates="alternate_sources")
+    duplicates = run.lists[run.last].select(*_KEY, near_duplicates="alternate_sources")
     rows = rows.join(_once(duplicates), on=_KEY, how="left", maintain_order="left")
     lists = ["vector", "text", *_ranked(run)]
     placed = [pl.struct(list=pl.lit(name), rank=f"{name}_rank") for name in lists]
@@ -191,7 +189,7 @@ class _Lookups:
     @cached_property
     def across(self) -> dict[tuple[int, int], tuple[int, str]]:
         """For each near-duplicate across corpora, the representative and its label."""
-        pairs = labelled(self.run.lists[self.run.last], self.run.labels)[
+        pairs = self.run.lists[self.run.last][
             "query_id", "alternate_sources", "chunk_id", "source_label"
         ]
         rows = pairs.explode("alternate_sources", empty_as_null=False, keep_nulls=False).iter_rows()
