@@ -57,4 +57,6 @@ def _hit(id: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit('give one question: python examples/own_graph.py "when is the cache flushed?"')
     print(answer(sys.argv[1])["context_window"]["text"].item())

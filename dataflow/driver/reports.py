@@ -264,6 +264,7 @@ def explanation(
         context_depth=parameters["context_depth"],
         budget=parameters["context_budget"],
         unit=graph.config["packed_variant"],
+        one_a_file=parameters["one_a_file"],
         label_names=label_names(corpora),
         inert_markdown=parameters["inert_markdown"],
     )

@@ -101,6 +101,7 @@ class Limits:
     context_depth: int
     budget: int
     unit: str  # the unit of the budget: "characters" or "tokens"
+    one_a_file: bool = True  # a file has one place among the results
     label_names: frozenset[str] = frozenset()
     inert_markdown: bool = False
 
@@ -204,6 +205,21 @@ class _Lookups:
         return {(query, one["chunk_id"]): label for query, named, label in rows for one in named}
 
     @cached_property
+    def files(self) -> dict[tuple[int, int], str]:
+        """For each passage of a result's file, the label of the file's best result."""
+        if not self.limits.one_a_file:
+            return {}
+        key, file = ["query_id", "corpus", "repo", "file"], pl.coalesce("path", "document_id")
+        best = self.run.results.sort("query_id", "rank").with_columns(file=file)
+        best = best.select(*key, "source_label").unique(key, keep="first", maintain_order=True)
+        rows = self.run.lists[self.run.last].with_columns(file=file).select(*key, "chunk_id")
+        rows = rows.join(best, on=key, nulls_equal=True)
+        return {
+            (query, chunk): label
+            for query, chunk, label in rows["query_id", "chunk_id", "source_label"].iter_rows()
+        }
+
+    @cached_property
     def same_change(self) -> set[tuple[int, int]]:
         """The hits that a better hit of the same change represents."""
         lists = list(self.run.lists.values())
@@ -272,7 +288,10 @@ def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, i
         return "with_its_file", reason, None
     if row[f"{lookups.run.last}_rank"] is not None:
         position = f"{ordinal(row[f'{lookups.run.last}_rank'])} without the near-duplicates"
-        return "below_top_k", f"{position}; the results end after {lookups.limits.top_k}", None
+        ends = f"the results end after {lookups.limits.top_k}"
+        if key in lookups.files:
+            ends = f"its file has its place by {lookups.files[key]}, which names its best others"
+        return "below_top_k", f"{position}; {ends}", None
     if row[f"{lookups.run.first}_rank"] is not None and key in lookups.across:
         other, label = lookups.across[key]
         one = "is of one change with {}" if key in lookups.same_change else "says what {} says"

@@ -55,6 +55,12 @@ def test_a_file_has_one_place_and_names_passages_that_fetch_takes(
     fates = service.driver.execute(["dispositions"], inputs)["dispositions"].to_dicts()
     others = {one["disposition"] for one in fates if one["result_rank"] is None}
     assert others == {"with_its_file"}
+    fates = service.driver.execute(["dispositions"], inputs | {"more_passages": 0})["dispositions"]
+    reasons = fates.filter(disposition="below_top_k")["reason"]
+    assert reasons.str.contains(
+        "its file has its place by [code: org/app/src/a.py", literal=True
+    ).all()
+    assert len(reasons) == len(labels)
 
 
 def test_a_brief_result_is_fetched_by_its_label(service: Service) -> None:
