@@ -118,9 +118,9 @@ def make_case(hits: int, queries: int, pool: int | None, seed: int = 7) -> dict[
     overrides["queries"] = pl.DataFrame(rows, schema=QUERIES)
     for name in ("incomplete_corpora", "replica_lag", "files_changed_later"):
         overrides[name] = empty(NOTES)
-    for name in CORPORA:
-        held = CollectionInfo(None, None, None, {name: 1}, {name: {"": 1}})
-        overrides[f"{name}.collection"] = held
+    overrides["collections"] = {
+        name: CollectionInfo(None, None, None, {name: 1}, {name: {"": 1}}) for name in CORPORA
+    }
     return overrides
 
 

@@ -384,9 +384,8 @@ class RetrievalDriver(AnswerMethods):
             check_known("corpus", name, self.config.corpora)
         instead = {name: searched(name, value) for name, value in instead.items()}
         for name, value in instead.items():
-            home = self.homes.get(name.partition(".")[0])
-            if isinstance(value, SearchRequest) and home and home.store.access is not None:
-                instead[name] = value._replace(home=home)  # another's would show what he may see
+            if isinstance(value, SearchRequest) or name == "search_requests":
+                instead[name] = self._own(value)
         corpora, frames_of = self.config.corpora, self._frames_of
         for name, value in not_searched(instead, corpora, frames_of, wanted).items():
             if name in self.graph.nodes and name not in wanted:
@@ -439,13 +438,24 @@ class RetrievalDriver(AnswerMethods):
         """Timeout in seconds of a node that reads the store, times the queries. None: no limit."""
         if node_tags(node).get("io") != "postgres":
             return None
-        requests = [one for one in arguments.values() if isinstance(one, SearchRequest)]
+        all_of = arguments.get("search_requests", {}).values()
+        requests = [one for one in (*arguments.values(), *all_of) if isinstance(one, SearchRequest)]
         if limits := [request.timeout_s for request in requests]:
             return None if None in limits else max(one for one in limits if one is not None)
         seconds = self.config.deadline_of(node.name.partition(".")[0])
         queries = arguments.get("scoped_queries", arguments.get("queries"))
         batch = queries.height if isinstance(queries, pl.DataFrame) else 1
         return None if seconds is None else seconds * max(batch, 1)
+
+    def _own(self, requests: Any) -> Any:
+        """A request, or those of each corpus, on this caller's view of the collection.
+
+        The request of another caller would show what that one may see.
+        """
+        if isinstance(requests, SearchRequest):
+            home = self.homes[requests.corpus]
+            return requests if home.store.access is None else requests._replace(home=home)
+        return {name: self._own(one) for name, one in requests.items()}
 
     def close(self) -> None:
         """Stop the workers and close the store if the driver opened it."""

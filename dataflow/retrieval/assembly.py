@@ -161,7 +161,11 @@ def incomplete_corpora(
     corpora: dict[str, Any],
 ) -> pl.DataFrame:
     """Corpora not searched, or with missing documents or vectors, or those its source may lack."""
-    at = {corpus: (info, homes[corpus].corpus) for corpus, info in collections.items() if info}
+    at = {
+        corpus: (info, home.corpus)
+        for corpus, home in homes.items()
+        if (info := collections.get(corpus))
+    }
     lacks = {
         name: (info.unembedded.get(of, 0), info.corpora.get(of, 0), of in info.unfinished)
         for name, (info, of) in at.items()

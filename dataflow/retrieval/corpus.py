@@ -5,8 +5,6 @@ I/O with a deadline of its own. If a node tagged ``fail_open`` fails, the other 
 answer. From here on, every node runs once over all corpora.
 """
 
-from typing import Any
-
 import polars as pl
 from hamilton.function_modifiers import config, tag
 
@@ -14,33 +12,12 @@ from operators.frames import TEXT_LISTS, VECTOR_LISTS, empty
 from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.timed_search import Searched, SearchRequest, timed_search
 from operators.postgres.search.vector_search import search_vectors
-from operators.postgres.store import CollectionInfo, Home, collection_info
-from operators.ranking.query_filters import narrowed
-
-
-@tag(stage="search", io="postgres", fail_open="none")
-def collection(homes: dict[str, Home], corpus: str) -> CollectionInfo | None:
-    """The collection's contents; None if it can't be read (the search outcomes give the error)."""
-    return collection_info(homes[corpus].store)
 
 
 @tag(stage="search")
-def search_request(
-    scoped_queries: pl.DataFrame,
-    homes: dict[str, Home],
-    collection: CollectionInfo | None,
-    corpus: str,
-    corpora: dict[str, Any],
-    corpus_settings: pl.DataFrame,
-) -> SearchRequest:
-    """The queries for this corpus, restricted to what the configuration makes visible."""
-    home, options = homes[corpus], corpora[corpus]["inputs"]
-    queries = narrowed(scoped_queries, corpus, options["filters"])
-    present = [home.corpus] if collection is None else collection.corpora
-    seconds, batch = options["deadline_s"], max(queries.height, 1)
-    timeout_s = None if seconds is None else seconds * batch
-    own = corpus_settings.filter(corpus=corpus)["search_depth", "linked_files"].row(0)
-    return SearchRequest(home, corpus, queries, present, timeout_s, *own)
+def search_request(search_requests: dict[str, SearchRequest], corpus: str) -> SearchRequest:
+    """What is searched in this corpus, how deep, and how long."""
+    return search_requests[corpus]
 
 
 @tag(stage="search", io="postgres", fail_open="empty", frame="VECTOR_LISTS")

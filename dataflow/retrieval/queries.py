@@ -31,14 +31,12 @@ def question_filters(
     until: datetime | None = None,
     as_of: datetime | None = None,
     only_corpora: list[str] | None = None,
-    versions: str | list[str] | None = None,
 ) -> dict[str, Any]:
     """The caller's filters, by name."""
     return {
         **{"repos": repos, "path_prefix": path_prefix, "language": language, "state": state},
         **{"pattern": pattern, "symbol": symbol, "uses": uses, "author": author},
-        **{"since": since, "until": until, "as_of": as_of},
-        **{"corpora": only_corpora, "versions": versions},
+        **{"since": since, "until": until, "as_of": as_of, "corpora": only_corpora},
     }
 
 
@@ -48,6 +46,7 @@ def queries(
     triggers: list[str],
     question_filters: dict[str, Any],
     trigger: str | Mapping[str, float] | None = None,
+    versions: str | list[str] | None = None,
     max_query_characters: int = LONGEST_TEXT,
 ) -> pl.DataFrame:
     """The queries with their filters and triggers, one row per query."""
@@ -55,6 +54,7 @@ def queries(
         query,
         trigger=trigger,
         known_triggers=triggers,
+        versions=versions,
         longest=max_query_characters,
         **question_filters,
     )

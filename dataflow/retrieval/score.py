@@ -11,7 +11,7 @@ import polars as pl
 from hamilton.function_modifiers import config, extract_fields, tag
 
 from dataflow.retrieval.branches import from_each_corpus, one_branch_each
-from operators.context.search_outcomes import collect, silent_corpora
+from operators.context.search_outcomes import collect, silent_corpora, unreached
 from operators.context.unified_form import unify
 from operators.dedup import within
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
@@ -20,12 +20,13 @@ from operators.frames import CORPORA, LINKED_HITS, OUTCOMES, empty
 from operators.postgres.search.chunk_reader import chunks_of_hits, without_vector
 from operators.postgres.search.linked_search import linked_search as files_of_links
 from operators.postgres.search.timed_search import Searched, SearchRequest, lists_of, outcomes_of
-from operators.postgres.store import CollectionInfo, Home
+from operators.postgres.store import CollectionInfo, Home, contents
 from operators.ranking import merge, normalization
 from operators.ranking import score_scale as scale
 from operators.ranking.lexical_weight import lexical_weights, match_weights
 from operators.ranking.linked_files import best_found
 from operators.ranking.multi_query import fuse_texts
+from operators.ranking.query_filters import narrowed
 
 
 @one_branch_each
@@ -54,10 +55,21 @@ def corpus_settings(
 
 
 @tag(stage="search")
-@from_each_corpus(found="collection")
-def collections(found: dict[str, CollectionInfo | None]) -> dict[str, CollectionInfo | None]:
-    """The contents of the collection of each corpus."""
-    return found
+def search_requests(
+    scoped_queries: pl.DataFrame,
+    homes: dict[str, Home],
+    corpora: dict[str, Any],
+    corpus_settings: pl.DataFrame,
+) -> dict[str, SearchRequest]:
+    """The queries for each corpus, restricted to what the configuration makes visible."""
+    requests = {}
+    for corpus, *numbers in corpus_settings["corpus", "search_depth", "linked_files"].iter_rows():
+        options = corpora[corpus]["inputs"]
+        queries = narrowed(scoped_queries, corpus, options["filters"])
+        seconds, batch = options["deadline_s"], max(queries.height, 1)
+        timeout_s = None if seconds is None else seconds * batch
+        requests[corpus] = SearchRequest(homes[corpus], corpus, queries, timeout_s, *numbers)
+    return requests
 
 
 @tag(stage="search")
@@ -107,9 +119,8 @@ def link_sources(
 @tag(stage="search", io="postgres", fail_open="empty", frame=["LINKED_HITS", "OUTCOMES"])
 @config.when_not_in(merged_variant=["text_only", "vector_only"])
 @extract_fields({"linked_hits": pl.DataFrame, "linked_outcome": pl.DataFrame})
-@from_each_corpus(requests="search_request")
 def linked_search(
-    requests: dict[str, SearchRequest],
+    search_requests: dict[str, SearchRequest],
     query_embeddings: pl.DataFrame,
     other_embeddings: dict[str, pl.DataFrame],
     link_sources: pl.DataFrame,
@@ -120,7 +131,7 @@ def linked_search(
 ) -> dict[str, pl.DataFrame]:
     """The nearest chunks of files that no search found, but hits link to: where it is on."""
     hits, failed = files_of_links(
-        requests,
+        search_requests,
         {**other_embeddings, "": query_embeddings},
         link_sources,
         [vector_hits, text_hits],
@@ -140,9 +151,8 @@ def linked_search__unused() -> dict[str, pl.DataFrame]:
 
 @tag(stage="search", io="postgres", fail_open="empty", frame=["READ_CHUNKS", "OUTCOMES"])
 @extract_fields({"chunks": pl.DataFrame, "chunks_outcome": pl.DataFrame})
-@from_each_corpus(requests="search_request")
 def read_chunks(
-    requests: dict[str, SearchRequest],
+    search_requests: dict[str, SearchRequest],
     vector_hits: pl.DataFrame,
     text_hits: pl.DataFrame,
     linked_hits: pl.DataFrame,
@@ -150,7 +160,7 @@ def read_chunks(
 ) -> dict[str, pl.DataFrame]:
     """The chunks of all hits, one statement a collection; an outcome only if reading fails."""
     hits = [vector_hits, text_hits, linked_hits]
-    chunks, failed = chunks_of_hits(requests, hits, skip_failures=on_corpus_error == "skip")
+    chunks, failed = chunks_of_hits(search_requests, hits, skip_failures=on_corpus_error == "skip")
     return {"chunks": chunks, "chunks_outcome": failed}
 
 
@@ -164,6 +174,12 @@ def outcomes(
     """The outcome of each search; an error if all failed."""
     searches = outcomes_of(vector_searches, text_searches)
     return collect([*searches, linked_outcome, chunks_outcome])
+
+
+@tag(stage="search", io="postgres", fail_open="none")
+def collections(homes: dict[str, Home], outcomes: pl.DataFrame) -> dict[str, CollectionInfo | None]:
+    """The contents of the collection of each corpus; None if it can't be read."""
+    return contents(homes, unreached(outcomes))
 
 
 @tag(stage="score", frame="SCORE_SCALE")

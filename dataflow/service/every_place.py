@@ -8,6 +8,7 @@ import polars as pl
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from operators.errors import CrosscorpusError, counted
 from operators.postgres.search.occurrences import occurrences
+from operators.postgres.store import collection_info
 
 MOST = 2_000
 """Lines of one corpus."""
@@ -34,11 +35,12 @@ def every_place(
         raise CrosscorpusError("give one line of text: places are found line by line")
     pattern = text if regex else re.escape(text)
     inputs = driver.question_inputs(text, must_exist=True, pattern=pattern, **options)
-    requests = driver.execute([f"{name}.search_request" for name in driver.homes], inputs)
+    (requests,) = driver.execute(["search_requests"], inputs).values()
     parts = []
     for request in requests.values():
         home = request.home
-        if home.corpus in request.present and not request.queries.is_empty():
+        held = collection_info(home.store).corpora
+        if home.corpus in held and not request.queries.is_empty():
             how: dict[str, Any] = {"most": MOST + 1, "timeout_s": SECONDS}
             found = occurrences(home.store, home.corpus, request.queries, **how)
             parts.append(found.with_columns(corpus=pl.lit(request.corpus)))

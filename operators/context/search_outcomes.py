@@ -177,6 +177,12 @@ def silent_corpora(outcomes: pl.DataFrame) -> dict[str, list[str]]:
     return silent
 
 
+def unreached(outcomes: pl.DataFrame) -> set[str]:
+    """The corpora none of whose searches came to an end."""
+    ends = {"failed", "timed_out"}
+    return {corpus for corpus, of in channels(outcomes).items() if ends >= set(of.values())}
+
+
 def _sentence(
     corpus: str, good: list[str], channel: str, status: str, elapsed_ms: float, error: str | None
 ) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -104,9 +104,9 @@ class CollectionInfo:
         return len(named) > 1 or any(len(of) > 1 for of in self.repos.values())
 
 
-def with_many_repos(collections: Mapping[str, CollectionInfo | None]) -> set[str]:
+def with_many_repos(collections: Mapping[str, CollectionInfo | None] | None) -> set[str]:
     """The corpora whose labels name the repository, by what their collections hold."""
-    return {corpus for corpus, info in collections.items() if info and info.many_repos}
+    return {corpus for corpus, info in (collections or {}).items() if info and info.many_repos}
 
 
 @dataclass
@@ -470,6 +470,23 @@ def collection_info(store: Store) -> CollectionInfo:
     info = store.run(lambda conn: _read_info(conn, store.cache))
     store.cache.info = (now, store.state, info)
     return info
+
+
+def contents(
+    homes: Mapping[str, Home], failed: Collection[str]
+) -> dict[str, CollectionInfo | None]:
+    """The contents of the collection of each corpus; None if it can't be read.
+
+    A collection whose corpora all ``failed`` is not asked.
+    """
+    infos: dict[str, CollectionInfo | None] = {}
+    for store, names in by_store(homes):
+        info = None
+        if not {*names.values()} <= {*failed}:
+            with suppress(Exception):  # what its searches tell is enough
+                info = collection_info(store)
+        infos |= dict.fromkeys(names.values(), info)
+    return infos
 
 
 def check_space(store: Store, conn: Connection) -> None:

@@ -276,9 +276,8 @@ class World:
         """What stands in for the searches, for these queries."""
         held = dict.fromkeys(CORPORA, 1)
         info = CollectionInfo("none", None, 3, held, {name: {"org/app": 1} for name in held})
-        given: dict[str, Any] = {}
+        given: dict[str, Any] = {"collections": dict.fromkeys(CORPORA, info)}
         for corpus in CORPORA:
-            given[f"{corpus}.collection"] = info
             for place, (channel, schema) in enumerate(
                 (("vector", VECTOR_LISTS), ("text", TEXT_LISTS))
             ):

@@ -1,6 +1,6 @@
 """A search of one corpus for all queries, with its outcome and duration."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ import polars as pl
 
 from operators.context.search_outcomes import outcome, searched
 from operators.frames import TEXT_LISTS, VECTOR_LISTS, empty
-from operators.postgres.store import Home
+from operators.postgres.store import Home, collection_info
 
 
 class SearchRequest(NamedTuple):
@@ -20,8 +20,6 @@ class SearchRequest(NamedTuple):
     """Its name in the configuration."""
     queries: pl.DataFrame
     """The queries for this corpus; if there are none, nothing is searched."""
-    present: Container[str]
-    """The corpora of the collection; another one is ``absent`` and is not searched."""
     timeout_s: float | None = None
     depth: int = 50
     """The length of a list."""
@@ -46,6 +44,8 @@ def timed_search(
 ) -> Searched:
     """The lists that a search returns, and its outcome with its duration.
 
+    A corpus that its collection does not have is ``absent`` and is not searched.
+
     Args:
         channel: ``vector`` or ``text``.
         search: called as ``search(store, corpus, queries, *vectors, k=, timeout_s=)``.
@@ -57,12 +57,13 @@ def timed_search(
     """
     lists = empty(VECTOR_LISTS if channel == "vector" else TEXT_LISTS)
     result = None
-    if request.queries.height and request.home[1] not in request.present:
+    store, corpus = request.home
+    if request.queries.height and corpus not in collection_info(store).corpora:
         result = outcome(request.corpus, channel, "absent")
     elif request.queries.height:
         began = perf_counter()
         how = {"k": request.depth, "timeout_s": request.timeout_s}
-        lists = search(*request.home, request.queries, *vectors, **how)
+        lists = search(store, corpus, request.queries, *vectors, **how)
         result = searched(request.corpus, channel, lists.height, (perf_counter() - began) * 1000)
     return Searched(lists, result)
 

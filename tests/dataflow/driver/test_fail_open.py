@@ -29,7 +29,7 @@ def failed():
 
 
 def test_a_node_says_itself_what_stands_in_for_it(failed):
-    for name in ("known_versions", "wiki.collection"):
+    for name in ("known_versions", "collections"):
         assert failed(name, ValueError("x")) is None
     for name in ("unmet_filters", "replica_lag", "files_changed_later", "incomplete_corpora"):
         assert failed(name, ValueError("x")).equals(empty(NOTES))

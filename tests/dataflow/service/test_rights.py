@@ -365,8 +365,8 @@ def test_the_owner_s_search_request_shows_another_caller_nothing_more(
     ingest(store, tmp_path, documents)
     set_rights(store, FOR_ANN)
     with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
-        inputs, node = {"query": "cache flushed"}, "docs.search_request"
-        owners = driver.execute([node], inputs)
+        inputs, nodes = {"query": "cache flushed"}, ["docs.search_request", "search_requests"]
+        owners = driver.execute(nodes, inputs)
         for seen, who in ((paths, {}), (paths[:1], {"principals": ["bob"]})):
             found = driver.execute(["results"], {**inputs, **who}, owners)["results"]
             assert sorted(found["path"]) == list(seen)

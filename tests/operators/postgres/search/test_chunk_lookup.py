@@ -124,7 +124,7 @@ def test_more_corpora_than_one_statement_reads_are_read(store: Store, filling: A
 
 
 def asked_of(name: str, store: Store, held: str, filling: Any, **how: Any) -> SearchRequest:
-    return SearchRequest(Home(store, held), name, filling.queries([{}]), [held], **how)
+    return SearchRequest(Home(store, held), name, filling.queries([{}]), **how)
 
 
 def hits_in(*found: tuple[str, int]) -> pl.DataFrame:
