@@ -228,7 +228,8 @@ def explanation(
     depths = values["corpus_settings"]["corpus", "search_depth"]
     corpus_lists = {name: values[name] for name in lists.corpus_lists}
     chunks, named, collections = (values[name] for name in _LABELLED_FROM)
-    every = labels_of([values[lists.pooled]], chunks, named, with_many_repos(collections))
+    hits = values[lists.pooled]
+    every = labels_of([hits], hits, chunks, named, with_many_repos(collections))
     labels = pl.concat([values["labels"], every]).unique(
         LABEL_KEY, keep="first", maintain_order=True
     )

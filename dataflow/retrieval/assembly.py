@@ -40,6 +40,7 @@ def best_files(
 def labels(
     best_files: pl.DataFrame,
     relevant_hits: pl.DataFrame,
+    unified: pl.DataFrame,
     chunks: pl.DataFrame,
     corpus_settings: pl.DataFrame,
     collections: dict[str, CollectionInfo | None],
@@ -47,7 +48,7 @@ def labels(
 ) -> pl.DataFrame:
     """The labels and links of what the results and the context show."""
     shown = [best_files, cut(relevant_hits, context_depth)]
-    return labels_of(shown, chunks, corpus_settings, with_many_repos(collections))
+    return labels_of(shown, unified, chunks, corpus_settings, with_many_repos(collections))
 
 
 @tag(stage="order", frame="SHOWN")

@@ -170,5 +170,5 @@ def _found(retrieval: Any, questions: pl.DataFrame) -> pl.DataFrame:
     overrides = {"queries": questions.drop("purpose", "about")}
     read = [retrieval.whole_list, "chunks", "corpus_settings", "collections"]
     hits, chunks, corpora, collections = retrieval.execute(read, overrides=overrides).values()
-    names = labels_of([hits], chunks, corpora, with_many_repos(collections))
+    names = labels_of([hits], hits, chunks, corpora, with_many_repos(collections))
     return labelled(hits, names)

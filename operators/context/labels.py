@@ -1,6 +1,7 @@
 """The labels and links of what an answer shows.
 
-Of some three hundred hits an answer shows some forty: labels are made when the lists are cut.
+Of some three hundred hits an answer shows some forty: labels are made when the lists are cut. They
+are told apart from those of all hits of the question: who gives one back means this passage.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -20,12 +21,14 @@ Key = tuple[int, str, int]
 KEY = ["query_id", "corpus", "chunk_id"]
 _NAMES = ((0, "source_label"), (1, "source_url"))
 _SETTINGS = ["corpus", "label", "link"]
+_ALIKE = ["query_id", "corpus", "title", "anchor"]
 _TITLES = ["path", "title", "document_id"]
 _LISTS = ("alternate_sources", "more_of_file")
 
 
 def labels_of(
     shown: Sequence[pl.DataFrame],
+    hits: pl.DataFrame,
     chunks: pl.DataFrame,
     corpora: pl.DataFrame,
     many_repos: Collection[str] = (),
@@ -35,6 +38,8 @@ def labels_of(
     Args:
         shown: columns ``FUSED``; each row names its chunk, its ``alternate_sources``, and its
             ``more_of_file`` if there are any.
+        hits: columns ``UNIFIED``, all hits; those with the title and heading of a shown one, which
+            may have its label, have rows too, and their copies.
         chunks: columns ``READ_CHUNKS``; a chunk that is not there has no row.
         corpora: ``CORPORA``, with the templates of labels and links
             (:mod:`operators.context.templates`).
@@ -43,7 +48,11 @@ def labels_of(
     Returns:
         No two chunks of a query have the same label.
     """
-    keys = list(dict.fromkeys(key for hits in shown for key in _named(hits)))
+    named = {key for some in shown for key in _named(some)}
+    alike = hits[_ALIKE].rows()
+    wanted = {name for key, name in zip(hits[KEY].rows(), alike, strict=True) if key in named}
+    like_shown = take(hits, np.flatnonzero([name in wanted for name in alike]))
+    keys = list(dict.fromkeys(key for some in (*shown, like_shown) for key in _named(some)))
     names = pl.Series("corpus", [corpus for _, corpus, _ in keys], pl.String)
     found = chunk_rows(chunks, names, np.array([chunk for *_, chunk in keys], np.int64))
     read = frame_of(chunks[name] for name in chunks.columns if name != "embedding")

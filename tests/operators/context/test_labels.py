@@ -110,7 +110,7 @@ def test_corpora_whose_templates_say_the_same_are_told_apart(make_chunks: Make) 
     same = corpora(
         *({**WIKI, "corpus": name, "label": "[wiki: {title}]"} for name in ("old", "new"))
     )
-    found = labels_of([hits], chunks, same)["source_label"].to_list()
+    found = labels_of([hits], hits, chunks, same)["source_label"].to_list()
     assert found == ["[wiki: A, corpus old]", "[wiki: A, corpus new]", "[wiki: B]"]
 
 
@@ -120,7 +120,7 @@ def test_a_copy_in_another_repository_says_which(make_chunks: Make) -> None:
     chunks = make_chunks(*({**row, **lines} for row in rows))
     first = {"chunk_id": 0, "alternate_sources": [copy(1, repo="o/fork")]}
     hits = shown(first, {"chunk_id": 2}, {"chunk_id": 3})
-    found = labelled(hits, labels_of([hits], chunks, corpora(CODE), {"code"}))
+    found = labelled(hits, labels_of([hits], hits, chunks, corpora(CODE), {"code"}))
     check(found, SHOWN, "found")
     assert found["source_label"].to_list() == [
         "[code: o/app/src/a.py:1-9]",
@@ -129,7 +129,7 @@ def test_a_copy_in_another_repository_says_which(make_chunks: Make) -> None:
     ]
     (other,) = found["alternate_sources"][0]
     assert (other["repo"], other["source_label"]) == ("o/fork", "[code: o/fork/src/a.py:1-9]")
-    single = labelled(hits[:1], labels_of([hits[:1]], chunks, corpora(CODE)))
+    single = labelled(hits[:1], labels_of([hits[:1]], hits[:1], chunks, corpora(CODE)))
     (other,) = single["alternate_sources"][0]
     assert (single["source_label"][0], other["source_label"]) == (
         "[code: src/a.py:1-9, in o/app]",
@@ -149,7 +149,7 @@ def test_passages_of_one_answer_share_no_label_and_its_company_in_a_batch_change
     )
 
     def names(*frames: pl.DataFrame) -> list[str]:
-        labels = labels_of(frames, chunks, corpora(WIKI))
+        labels = labels_of(frames, pl.concat(frames), chunks, corpora(WIKI))
         found = pl.concat([labelled(hits, labels) for hits in frames])
         others = [one["source_label"] for some in found["alternate_sources"] for one in some]
         return [*found["source_label"], *others]
@@ -161,6 +161,15 @@ def test_passages_of_one_answer_share_no_label_and_its_company_in_a_batch_change
         "[wiki: T]",
         "[wiki: T, passage 3]",
     ]
+
+
+def test_a_label_that_a_hit_has_that_is_not_shown_says_what_differs(make_chunks: Make) -> None:
+    chunks = make_chunks(*({"chunk_id": n, "title": "T", "path": f"{n}"} for n in range(2)))
+    chunks = chunks.with_columns(corpus=pl.lit("wiki"))
+    hits = shown(*({"corpus": "wiki", "chunk_id": n, "title": "T"} for n in range(2)))
+    alone = labels_of([hits[:1]], hits[:1], chunks, corpora(WIKI))["source_label"].to_list()
+    among = labels_of([hits[:1]], hits, chunks, corpora(WIKI))["source_label"].to_list()
+    assert (alone, among) == (["[wiki: T]"], ["[wiki: T, in 0]", "[wiki: T, in 1]"])
 
 
 def test_a_hit_of_a_callers_own_keeps_its_label_or_is_called_by_its_path() -> None:
