@@ -69,8 +69,8 @@ def _clause(place: Place, n: int, parameters: dict[str, Any]) -> str:
         text, name = place.commit[: tokenizer.SHORT_HASH], place.commit
         stands = f"starts_with(c.document_id, {parameter})"
     elif place.key:
-        text = name = place.key
-        stands = f"c.document_id = {parameter}"
+        text, name = place.key.rpartition("/")[2], place.key
+        stands = f"starts_with(c.document_id || '/', {parameter} || '/')"
     else:
         text = name = str(place.number)
         stands = (
