@@ -56,7 +56,7 @@ _HASH = re.compile(r"(?<![\w.-])(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}(?![\w-])"
 _NUMBER = re.compile(
     r"(?:(?<![\w&/#])#|\b(?:PR|pull request|pull|issue|bug)s? ?#?)(\d{1,7})\b", re.I
 )
-_REQUEST = re.compile(r"(?:(?<![^\s(\[])!|\b(?:MR|merge request)s? ?[#!]?)(\d{1,7})\b", re.I)
+REQUEST = re.compile(r"(?:(?<![^\s(\[])!|\b(?:MR|merge request)s? ?[#!]?)(\d{1,7})\b", re.I)
 _KEY = re.compile(r"(?<![\w.-])[A-Z](?=[0-9_]*[A-Z])[A-Z0-9_]{1,19}-[1-9][0-9]{0,6}(?![\w-])")
 
 
@@ -97,7 +97,7 @@ def named_places(text: str) -> list[Place]:
     places += [(match.start(), Place(commit=match[0])) for match in _HASH.finditer(text)]
     places += [(match.start(), Place(number=int(match[1]))) for match in _NUMBER.finditer(text)]
     places += [(match.start(), Place(key=match[0])) for match in _KEY.finditer(text)]
-    places += [(m.start(), Place(key=f"merge_requests/{m[1]}")) for m in _REQUEST.finditer(text)]
+    places += [(m.start(), Place(key=f"merge_requests/{m[1]}")) for m in REQUEST.finditer(text)]
     return list(dict.fromkeys(place for _, place in sorted(places)))[-MOST_PLACES:]
 
 

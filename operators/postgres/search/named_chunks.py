@@ -40,8 +40,6 @@ def named_chunks(
     Only chunks that pass ``scope`` count. A place matches the file whose path shares the most
     names with it, from its end.
     """
-    if not places:
-        return {}
     parameters: dict[str, Any] = {"corpus": corpus, "weights": weights, "most": MOST_CHUNKS}
     named = " OR ".join(_clause(place, n, parameters) for n, place in enumerate(places))
     statement = f"""
