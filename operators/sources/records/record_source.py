@@ -262,10 +262,7 @@ def _row(
     if metadata.get("pr_number"):
         metadata["closes"] = closed_issues(said(text or ""), [(repo or "").lower()])[0] or None
     return row | {
-        "doc_id": key,
-        "corpus": kind.corpus,
-        "repo": repo,
-        "text": text,
+        **{"doc_id": key, "corpus": kind.corpus, "repo": repo, "text": text},
         "created_at": _date(value(kind.created_at, first)),
         "metadata": metadata,
         "allowed": _allowed(kind.allowed, members),
