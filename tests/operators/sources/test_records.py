@@ -499,6 +499,15 @@ def test_a_page_of_the_second_interface_of_confluence_is_read(tmp_path: Path) ->
     assert read.created_at.isoformat() == "2026-02-01T10:00:00+00:00"
 
 
+def test_an_issue_of_linear_has_its_comments(tmp_path: Path) -> None:
+    comment = {"body": "Why?", "createdAt": "2026-01-06T10:00:00.000Z", "user": {"name": "Bo"}}
+    issue = {"identifier": "ENG-7", "title": "Loop", "description": "Text", "creator": None}
+    issue |= {"state": {"name": "Done"}, "comments": {"nodes": [comment]}, "url": "https://l/ENG-7"}
+    (read,) = documents(written(tmp_path, {"data": {"issues": {"nodes": [issue]}}}), "linear")
+    assert (read.corpus, read.title, read.state) == ("ticket", "ENG-7 Loop", "Done")
+    assert read.text == "Text\n\n**Bo, 2026-01-06**\n\nWhy?"
+
+
 def test_a_table_as_csv_is_records_whatever_parts_its_fields(tmp_path: Path) -> None:
     for mark in ",;\t":
         file = tmp_path / "issues.csv"
