@@ -17,6 +17,7 @@ from operators.foundation.escape import shown_characters
 from operators.postgres.search.chunk_lookup import LOCATED, LONGEST_DOCUMENT, locate
 from operators.postgres.store import Home, by_store, collection_info
 from operators.ranking.named_places import (
+    REQUEST,
     Place,
     at_place,
     composed,
@@ -59,6 +60,7 @@ class Found(NamedTuple):
 
 def documents_named(look: Look, name: str) -> Found:
     """The passages of the documents that match ``name`` in the most exact way."""
+    name = REQUEST.sub(r"merge_requests/\1", name) if REQUEST.fullmatch(name) else name
     names = spellings(name)
     path, first, last = read_place(name)
     folders = path.split("/")

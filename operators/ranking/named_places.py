@@ -54,9 +54,9 @@ _OFF += [r", (\S+:\d+|review by .*)$"]
 _ENDING = re.compile(r"\w\.[A-Za-z]\w{0,9}$")
 _HASH = re.compile(r"(?<![\w.-])(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}(?![\w-])")
 _NUMBER = re.compile(
-    r"(?:(?<![\w&/#])#|\b(?:PR|pull request|pull|MR|merge request|issue|bug)s? ?[#!]?)(\d{1,7})\b",
-    re.I,
+    r"(?:(?<![\w&/#])#|\b(?:PR|pull request|pull|issue|bug)s? ?#?)(\d{1,7})\b", re.I
 )
+REQUEST = re.compile(r"(?:(?<![^\s(\[])!|\b(?:MR|merge request)s? ?[#!]?)(\d{1,7})\b", re.I)
 _KEY = re.compile(r"(?<![\w.-])[A-Z](?=[0-9_]*[A-Z])[A-Z0-9_]{1,19}-[1-9][0-9]{0,6}(?![\w-])")
 
 
@@ -68,7 +68,7 @@ class Place(NamedTuple):
     commit: str = ""
     number: int | None = None
     last: int | None = None
-    key: str = ""  # of a tracker's issue, OPS-41
+    key: str = ""  # a tracker's issue, OPS-41, or a request of GitLab, merge_requests/88
 
 
 def named_places(text: str) -> list[Place]:
@@ -97,6 +97,7 @@ def named_places(text: str) -> list[Place]:
     places += [(match.start(), Place(commit=match[0])) for match in _HASH.finditer(text)]
     places += [(match.start(), Place(number=int(match[1]))) for match in _NUMBER.finditer(text)]
     places += [(match.start(), Place(key=match[0])) for match in _KEY.finditer(text)]
+    places += [(m.start(), Place(key=f"merge_requests/{m[1]}")) for m in REQUEST.finditer(text)]
     return list(dict.fromkeys(place for _, place in sorted(places)))[-MOST_PLACES:]
 
 
@@ -210,7 +211,7 @@ def at_place(place: Place, path: str | None, document_id: str, title: str | None
     if place.commit:
         return int(document_id.startswith(place.commit))
     if place.key:
-        return int(document_id == place.key)
+        return (document_id == place.key) + f"{document_id}/".startswith(f"{place.key}/")
     if place.number is not None:
         item = re.compile(rf"(?:pull|issues|merge_requests)/{place.number}(?!\d)")
         mention = re.compile(rf"#{place.number}(?!\d)")
@@ -241,10 +242,5 @@ def leaders(place: Place, hits: pl.DataFrame) -> list[int]:
     rows = [row for row, fit in enumerate(fits) if fit == best and fit]
     if place.line is None:
         return rows
-    lines = hits["start_line", "end_line"].rows()
-    return [row for row in rows if _has(lines[row], place.line)] or rows
-
-
-def _has(lines: tuple[int | None, int | None], line: int) -> bool:
-    first, last = lines
-    return first is not None and last is not None and first <= line <= last
+    has = hits.select(pl.lit(place.line).is_between("start_line", "end_line")).to_series()
+    return [row for row in rows if has[row]] or rows

@@ -2,6 +2,8 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -21,23 +23,25 @@ WORTH = 0.5
 def rare_name(hits: pl.DataFrame, questions: Questions) -> Values:
     """.5 times the share of the question's names that the passage has, of those that few have.
 
-    A name that more than ``FEW`` passages have counts half.
+    A name that more than ``FEW`` passages have counts half. ``OPS-41`` and ``!88`` are names too.
     """
-    value = [0.0] * hits.height
-    if not any(asked["names"] or asked["name"] for asked in questions.values()):
-        return value
-    rows_of = defaultdict[int, list[tuple[int, str]]](list)
-    for row, (query, text) in enumerate(hits["query_id", "text"].iter_rows()):
-        rows_of[query].append((row, text))
-    for query, rows in rows_of.items():
-        asked = questions[query]
-        names = [asked["name"]] if asked["name"] else asked["names"]
-        if len(asked["words"]) > len(names) + OTHERS:
-            continue
+    value, rows_of = [0.0] * hits.height, defaultdict[int, list[tuple[int, str]]](list)
+    looked_up = {query: names for query, asked in questions.items() if (names := _names(asked))}
+    rows = hits["query_id", "title", "text"].iter_rows() if looked_up else ()
+    for row, (query, title, text) in enumerate(rows):
+        rows_of[query].append((row, f"{title} {text}" if questions[query]["places"] else text))
+    for query, names in looked_up.items():
         for name in names:
             whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-            having = [row for row, text in rows if name in text and whole.search(text)]
+            having = [row for row, text in rows_of[query] if name in text and whole.search(text)]
             worth = WORTH if len(having) <= FEW else WORTH / 2
             for row in having if len(having) <= MOST else ():
                 value[row] += worth / len(names)
     return value
+
+
+def _names(asked: Mapping[str, Any]) -> list[str]:
+    """The names that a question looks up; none of one with more than ``OTHERS`` other words."""
+    keys = [place["key"].replace("merge_requests/", "!") for place in asked["places"]]
+    names = [asked["name"]] if asked["name"] else [*asked["names"], *filter(None, keys)]
+    return names if len(asked["words"]) <= len(names) + OTHERS else []

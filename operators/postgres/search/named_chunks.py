@@ -40,8 +40,6 @@ def named_chunks(
     Only chunks that pass ``scope`` count. A place matches the file whose path shares the most
     names with it, from its end.
     """
-    if not places:
-        return {}
     parameters: dict[str, Any] = {"corpus": corpus, "weights": weights, "most": MOST_CHUNKS}
     named = " OR ".join(_clause(place, n, parameters) for n, place in enumerate(places))
     statement = f"""
@@ -69,8 +67,8 @@ def _clause(place: Place, n: int, parameters: dict[str, Any]) -> str:
         text, name = place.commit[: tokenizer.SHORT_HASH], place.commit
         stands = f"starts_with(c.document_id, {parameter})"
     elif place.key:
-        text = name = place.key
-        stands = f"c.document_id = {parameter}"
+        text, name = place.key.rpartition("/")[2], place.key
+        stands = f"starts_with(c.document_id || '/', {parameter} || '/')"
     else:
         text = name = str(place.number)
         stands = (

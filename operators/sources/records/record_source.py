@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
+from operators.foundation.closed_issues import closed_issues, said
 from operators.foundation.date_text import PlaceholderDate, parse_date
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.principals import EVERYONE, principals
@@ -196,8 +197,8 @@ def _key(kind: DocumentMap, record: Mapping[str, Any]) -> Key | None:
         key, repo = value(kind.key, record), value(kind.repo or "repo", record)
     except ValueError:
         return None
-    named = key not in (None, "")
-    return (kind.corpus, clean_text(_text(repo) or ""), clean_text(str(key))) if named else None
+    named = (kind.corpus, clean_text(_text(repo) or ""), clean_text(str(key)))
+    return None if key in (None, "") else named
 
 
 def _made(
@@ -243,8 +244,7 @@ def _row(
         raise ValueError(f"no {kind.key!r}, the key of {kind.corpus}, in a record of {has[:200]}")
     for member in members:
         author = _named(value(kind.author, member), names)
-        head = author if kind.thread is not None else None
-        texts.append((head, value(kind.text, member)))
+        texts.append((author if kind.thread is not None else None, value(kind.text, member)))
         authors.append(author)
     for one in value(kind.parts, first) or ():
         author = _named(value(kind.part.author, one), names)
@@ -257,11 +257,12 @@ def _row(
         row["title"] = shorten(_LINK.sub(r"\1", title), _TITLE, placeholder=" ...")
     metadata = {name: value(expression, first) for name, expression in kind.metadata.items()}
     metadata["authors"] = list(dict.fromkeys(filter(None, authors))) or None
+    repo = _text(value(kind.repo or "repo", first))
+    text = markdown([one for one in texts if one[1]], kind.form, names) or row["title"]
+    if metadata.get("pr_number"):
+        metadata["closes"] = closed_issues(said(text or ""), [(repo or "").lower()])[0] or None
     return row | {
-        "doc_id": key,
-        "corpus": kind.corpus,
-        "repo": _text(value(kind.repo or "repo", first)),
-        "text": markdown([one for one in texts if one[1]], kind.form, names) or row["title"],
+        **{"doc_id": key, "corpus": kind.corpus, "repo": repo, "text": text},
         "created_at": _date(value(kind.created_at, first)),
         "metadata": metadata,
         "allowed": _allowed(kind.allowed, members),
@@ -312,10 +313,8 @@ def _date(found: Any) -> str | None:
     Raises:
         ValueError: it is none.
     """
-    if found is None or found == "":
-        return None
     try:
-        return parse_date(str(found)).isoformat()
+        return None if found in (None, "") else parse_date(str(found)).isoformat()
     except PlaceholderDate:
         return None
     except ValueError as error:

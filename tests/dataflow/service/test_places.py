@@ -65,6 +65,8 @@ def two(
             {"doc_id": "r2", "path": "src/named.py", **review},
             {"doc_id": "r3", "path": "src/other.py", "title": "PR #77 Other ", **review}
             | {"metadata": {"pr_number": 77}, "url": "https://h.test/o/r/pull/77#r1"},
+            {"doc_id": "merge_requests/88", "title": "MR !88 Lease", **review, "text": "So."},
+            {"doc_id": "merge_requests/88/d1", "title": "MR !88", **review, "text": "So."},
             {"doc_id": "s1", "corpus": "wiki", "text": f"{'o' * 215} it is here {'e' * 40}"},
             {"doc_id": "c1", "path": "src/named.py", "corpus": "code", "text": "NAMED = 1\n"},
             {"doc_id": "talk:12", "corpus": "wiki", "path": "talk:12", "text": "A page called so."},
@@ -171,6 +173,13 @@ def test_the_number_of_a_pull_request_and_its_label_are_fetched(two: Service) ->
         assert hit.id in {one.id for one in tools.explain(two, "START", passages=[name]).passages}
     with pytest.raises(UnknownName):
         tools.fetch(two, address.replace("h.test", "other.test"))
+
+
+@pytest.mark.parametrize("name", ["!88", "MR !88", "merge request 88", "merge_requests/88"])
+def test_the_name_of_a_merge_request_is_not_that_of_its_discussions(
+    two: Service, name: str
+) -> None:
+    assert tools.fetch(two, name).notes[0].endswith("was read as org/app/merge_requests/88")
 
 
 def test_a_review_is_of_any_repository_that_was_read(two: Service) -> None:

@@ -39,3 +39,8 @@ def test_a_name_that_many_passages_have_decides_nothing() -> None:
 def test_a_longer_question_only_mentions_its_names() -> None:
     question = "why does the window close when buf_valid returns false on startup"
     assert order(question, "a window closes", "if buf_valid(buffer):") == [0, 1]
+
+
+@pytest.mark.parametrize(("asked", "said"), [("OPS-41", "Closes OPS-41."), ("!88", "as in !88")])
+def test_what_names_the_issue_or_the_request_comes_next(asked: str, said: str) -> None:
+    assert order(f"why {asked}", "as in !881", "OPS-410", said) == [2, 0, 1]

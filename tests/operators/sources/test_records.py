@@ -83,7 +83,7 @@ NOTE |= {"position": {"new_path": "app/proxy.py", "new_line": 14}}
 MERGE_REQUEST = {
     "iid": 88,
     "title": "Trust the balancer",
-    "description": "Closes OPS-41",
+    "description": "Closes OPS-41, fixes #7, not `fixes #9`",
     "author": {"name": "Bo"},
     "web_url": "https://gitlab.example/g/app/-/merge_requests/88",
     "created_at": "2026-01-08T10:00:00.000Z",
@@ -185,11 +185,12 @@ def test_merge_requests_discussions_and_issues_of_gitlab_are_told_apart(tmp_path
         file, "gitlab", repo="g/app", base_url="https://gitlab.example/g/app"
     )
     assert (request.corpus, request.title) == ("review", "MR !88 Trust the balancer")
-    assert json.loads(request.metadata)["commit"] == "0123abc"
+    told = json.loads(request.metadata)
+    assert (told["commit"], told["closes"]) == ("0123abc", [7])
     assert (ticket.corpus, ticket.document_id, ticket.state) == ("issue", "issues/7", "opened")
     assert (talk.corpus, talk.repo, talk.path) == ("review", "g/app", "app/proxy.py")
     assert talk.uri == "https://gitlab.example/g/app/-/merge_requests/88#note_5"
-    assert json.loads(talk.metadata)["pr_number"] == json.loads(request.metadata)["pr_number"] == 88
+    assert json.loads(talk.metadata)["pr_number"] == told["pr_number"] == 88
 
 
 def test_exports_of_github_are_issues_pull_requests_threads_and_reviews(tmp_path: Path) -> None:
@@ -520,6 +521,15 @@ def test_a_page_of_the_second_interface_of_confluence_is_read(tmp_path: Path) ->
     assert read.created_at.isoformat() == "2026-02-01T10:00:00+00:00"
 
 
+def test_an_issue_of_linear_has_its_comments(tmp_path: Path) -> None:
+    comment = {"body": "Why?", "createdAt": "2026-01-06T10:00:00.000Z", "user": {"name": "Bo"}}
+    issue = {"identifier": "ENG-7", "title": "Loop", "description": "Text", "creator": None}
+    issue |= {"state": {"name": "Done"}, "comments": {"nodes": [comment]}, "url": "https://l/ENG-7"}
+    (read,) = documents(written(tmp_path, {"data": {"issues": {"nodes": [issue]}}}), "linear")
+    assert (read.corpus, read.title, read.state) == ("ticket", "ENG-7 Loop", "Done")
+    assert read.text == "Text\n\n**Bo, 2026-01-06**\n\nWhy?"
+
+
 def test_a_table_as_csv_is_records_whatever_parts_its_fields(tmp_path: Path) -> None:
     for mark in ",;\t":
         file = tmp_path / "issues.csv"
@@ -527,7 +537,7 @@ def test_a_table_as_csv_is_records_whatever_parts_its_fields(tmp_path: Path) -> 
             f'\ufeffIssue key{mark}Summary{mark}Description\nOPS-1{mark}A{mark}"two\nlines"\n',
             "utf-8",
         )
-        (issue,) = documents(file, "jira_csv")
+        (issue,) = documents(file, "jira")
         assert (issue.title, issue.text) == ("OPS-1 A", "two\nlines")
 
 
