@@ -1,9 +1,7 @@
 """Who pastes a message or a line wants the passage that has it, whatever values are filled in.
 
 Most of the question's words in their order are evidence by themselves where at most ``FEW``
-passages have them:
-``backticks may not start with `#!` `` stands in one file, ``variable `x` has multiple definitions``
-as a template in another.
+passages have them: ``variable `x` has multiple definitions`` is a template in one file.
 """
 
 from collections import defaultdict
@@ -21,10 +19,10 @@ DEEPEST = 20
 """How many passages of a keyword list are compared: who has the words in order is among them."""
 
 SHORTEST = 3
-"""The fewest words of the longest run, and the fewest matched words that are no stop words; but
-of ``LONG`` words one is enough."""
+"""Fewest words of the longest run, and that match and are no stop words; of ``LONG``, one does."""
 
 LONG = 4
+QUOTED = 0.99  # times the share of a page or a commit that has LONG words: code stands before it
 
 SHARE = 0.75
 """The least share of the question's words."""
@@ -46,15 +44,15 @@ def literal(hits: pl.DataFrame, questions: Questions) -> Values:
             share = share_in_order(parts, words_in_line(text))
             if share >= SHARE:
                 found[query].append((share, row))
-    places = hits["path", "anchor"].rows()
+    places, of_file = hits["path", "anchor"].rows(), hits["of_file"].to_list()
     for query, shares in found.items():
         if not questions[query]["about_secondary"]:  # tests repeat what the source says
-            sources = [(share, row) for share, row in shares if not of_tests(*places[row])]
-            shares = sources or shares
+            shares = [one for one in shares if not of_tests(*places[one[1]])] or shares
         best = max(shares)[0]
         rows = [row for share, row in shares if share == best]
         for row in rows if len(rows) <= FEW else ():
-            value[row] = best
+            is_long = len(" ".join(questions[query]["literal"]).split()) >= LONG
+            value[row] = best * QUOTED if is_long and not of_file[row] else best
     return value
 
 

@@ -95,3 +95,30 @@ def test_several_wordings_several_lines_and_long_texts_are_no_literal() -> None:
     assert read(["cannot open the lock", "lock is busy"]) == []
     assert read(["cannot open\nthe lock"]) == []
     assert read(["word " * 100]) == []
+
+
+@pytest.mark.parametrize(("line", "first"), [("a task is not up to date", 1), ("run a task", 0)])
+def test_the_code_with_a_long_line_stands_before_a_page_that_quotes_it(
+    line: str, first: int
+) -> None:
+    rows = [
+        {"query_id": 0, "chunk_id": n, "rank": n, "text": line, "score": 1 - n / 10}
+        | {"text_rank": n, "corpus": corpus, "path": path}
+        for n, (corpus, path) in enumerate([("docs", "a.md"), ("code", "src/a.rs")])
+    ]
+    found = ordered(pl.DataFrame(rows, schema=FUSED), asked(line), {"literal": 1.0})
+    assert found["chunk_id"][0] == first
+
+
+def test_a_file_name_that_a_message_has_as_a_value_stands_behind_the_message() -> None:
+    rows = [
+        {"query_id": 0, "chunk_id": n, "rank": n, "text": text, "score": 1 - n / 10}
+        | {"text_rank": n, "corpus": "code", "path": path}
+        for n, (text, path) in enumerate(
+            [("a: 1", "config.yml"), ("failed to find the flag {} in this group", "src/a.rs")]
+        )
+    ]
+    question = "failed to find the flag config.yml in this group"
+    rules = {"literal": 1.0, "named_place": 1.0}
+    found = ordered(pl.DataFrame(rows, schema=FUSED), asked(question), rules)
+    assert found["chunk_id"].to_list() == [1, 0]
