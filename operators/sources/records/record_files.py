@@ -26,6 +26,9 @@ FILE = "_file"
 """The field of a record with its file's name, below the folder that was given."""
 
 _ESCAPED = re.compile(rb"(?m)^>(?=>*From )")  # how a mailbox writes such a line
+_TABLE = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?!From )[\w \"][^\n{\[]*[,;\t]"
+)  # of a file without an ending
 _MAIL = re.compile(rb"(?m)^From [^\n]*\n(?=[!-9;-~]{1,100}:|\r?\n|\Z)")  # a header is next
 
 MOST_UNFOLDED = 5 << 30
@@ -106,13 +109,14 @@ def _kind(file: Path) -> str | None:
 
 
 def _in_file(kind: str, file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
-    if kind == "csv":
+    head: bytes = raw.peek(4096)[:4096]  # type: ignore[attr-defined]
+    if kind == "csv" or (not file.suffix and _TABLE.match(head)):
         yield from _csv(file.name, raw)
     elif kind == "eml":
         yield _mail_at(file.name, raw.read())
     elif kind == "html":
         yield file.name, {"html": raw.read().decode("utf-8-sig", "replace")}
-    elif kind == "mbox" or raw.peek(5)[:5] == b"From ":  # type: ignore[attr-defined]
+    elif kind == "mbox" or head.startswith(b"From "):
         for number, mail in enumerate(_MAIL.split(raw.read())[1:], start=1):
             yield _mail_at(f"{file.name}: mail {number}", _ESCAPED.sub(b"", mail))
     else:

@@ -98,7 +98,7 @@ def standard_input(path: Path) -> Iterator[Path]:
         yield path
         return
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "standard-input.json")
+        file = Path(folder, "standard-input")
         with file.open("wb") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
         yield file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import time
@@ -25,7 +26,12 @@ from operators.sources.protocol import Document, ReadIssue
 from operators.sources.reader import named_reader, reader_options, reader_source
 from operators.sources.records import record_files
 from operators.sources.records.record_map import RecordMap, read_map
-from operators.sources.records.record_source import fields_given, mapped, records_source
+from operators.sources.records.record_source import (
+    fields_given,
+    mapped,
+    records_source,
+    standard_input,
+)
 from operators.sources.records.text_forms import markdown
 
 
@@ -539,6 +545,16 @@ def test_a_table_as_csv_is_records_whatever_parts_its_fields(tmp_path: Path) -> 
         )
         (issue,) = documents(file, "jira")
         assert (issue.title, issue.text) == ("OPS-1 A", "two\nlines")
+
+
+def test_standard_input_is_a_table_or_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = 'Issue key,Summary,Description\nOPS-1,A,"two\nlines"\n'
+    objects = json.dumps({"Issue key": "OPS-1", "Summary": "A", "Description": "two\nlines"})
+    for text in (table, "\ufeff" + table, objects + "\n"):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        with standard_input(Path("-")) as file:
+            (issue,) = documents(file, "jira_csv")
+        assert (issue.document_id, issue.text) == ("OPS-1", "two\nlines")
 
 
 def test_a_quote_that_never_ends_takes_no_other_row(tmp_path: Path) -> None:
