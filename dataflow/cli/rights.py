@@ -9,7 +9,6 @@ import typer
 
 from dataflow.cli.options import AsJson, Collection, Config, RankedAsJson
 from operators.errors import CrosscorpusError, counted
-from operators.foundation.principals import IMPORTER
 
 rights_app = typer.Typer(no_args_is_help=True, help="Who may see what, and why.")
 
@@ -117,6 +116,7 @@ def rights_explain(
     Example: crosscorpus rights explain payroll/2026.md ann --group hr -C team
     """
     from dataflow.cli.console.terminal import open_to_read, print_result
+    from operators.foundation.principals import IMPORTER
     from operators.postgres.inspect.who_sees import reasons
     from operators.postgres.write.document_classes import rules_of
     from operators.sources.rights_rules import read_rights
