@@ -39,7 +39,7 @@ _numbers = itertools.count()
 # counterexample raises the number, and with it draws other examples in each run; a run of all tests
 # shall end in minutes, and the same way each time.
 SEARCHED = os.environ.get("CROSSCORPUS_TEST_EXAMPLES")
-examples = int(SEARCHED or "15")
+examples = int(SEARCHED or "12")
 settings.register_profile(
     "crosscorpus",
     deadline=None,

@@ -51,7 +51,8 @@ def labels_of(
     named = {key for some in shown for key in _named(some)}
     alike = hits[_ALIKE].rows()
     wanted = {name for key, name in zip(hits[KEY].rows(), alike, strict=True) if key in named}
-    like_shown = take(hits, np.flatnonzero([name in wanted for name in alike]))
+    rows = np.flatnonzero([name in wanted for name in alike])
+    like_shown = take(hits[[*KEY, "alternate_sources"]], rows)
     keys = list(dict.fromkeys(key for some in (*shown, like_shown) for key in _named(some)))
     names = pl.Series("corpus", [corpus for _, corpus, _ in keys], pl.String)
     found = chunk_rows(chunks, names, np.array([chunk for *_, chunk in keys], np.int64))
