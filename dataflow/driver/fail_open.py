@@ -117,5 +117,6 @@ def _chunks_of(hits: pl.DataFrame) -> pl.DataFrame:
     key = ["query_id", "corpus", "chunk_id"]
     if "alternate_sources" not in hits.columns:
         return hits.select(key)
-    copies = hits.select("query_id", "alternate_sources").explode("alternate_sources").drop_nulls()
+    lists = hits.select("query_id", "alternate_sources")
+    copies = lists.explode("alternate_sources", empty_as_null=False, keep_nulls=False)
     return pl.concat([hits.select(key), copies.unnest("alternate_sources").select(key)])
