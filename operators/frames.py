@@ -301,8 +301,9 @@ _LIFE = {
     "superseded_at": UTC,  # the date of the first version that lacks it; null also: unknown
     "removed": pl.Boolean(),  # its topic ended with last_version, and the text stands nowhere later
 }
-READ_CHUNKS = pl.Schema({**CHUNKS, **_LIFE})
-"""``CHUNKS`` as a store gives them: ``lineage_id`` and ``version`` are a topic's versions'."""
+READ_CHUNKS = pl.Schema({**CHUNKS, **_LIFE, "token_sketch": pl.Binary()})
+"""``CHUNKS`` as a store gives them: ``lineage_id`` and ``version`` are a topic's versions'.
+``token_sketch`` (:mod:`operators.dedup.token_index`): null if the chunk is older than it."""
 
 UNIFIED = pl.Schema(
     {

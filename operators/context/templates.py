@@ -38,7 +38,7 @@ LONGEST = 200  # characters of one field in a label; a title can have thousands
 SHORT = 72  # characters of a {short_title}
 FALLBACK = ("title", "path", "document_id")
 
-_COLUMNS = frozenset(READ_CHUNKS) - {"metadata", "embedding"}
+_COLUMNS = frozenset(READ_CHUNKS) - {"metadata", "embedding", "token_sketch"}
 _OWN = "metadata."
 _KEYS = frozenset(
     (

@@ -46,8 +46,8 @@ def guarded_representatives(
     """
     check_threshold("cosine", cosine_threshold)
     entry = number.tolist()
-    text_of = cache(lambda one: " ".join(index.text[one].split()))
-    guards_of = cache(lambda one: guards(index.text[one]))
+    text_of = cache(lambda one: " ".join(index.tokens.text[one].split()))
+    guards_of = cache(lambda one: guards(index.tokens.text[one]))
 
     def choose(row: int, candidates: Integers) -> int | None:
         one, guarded = entry[row], guards_of(entry[row])

@@ -1,19 +1,17 @@
 """Near-duplicates by tokens: common tokens over all tokens, the Jaccard index of two sets.
 
 Two sets with a Jaccard index of 0.9 differ in few tokens: in (1 - 0.9) / (1 + 0.9) of the tokens of
-both. They differ in at least as many tokens as their signatures in bits (a token sets one bit). So
-all pairs of signatures are compared, 2 ms for 400 rows, and only the pairs that are left exactly.
+both. They differ in at least as many tokens as their sketches in bits (a token sets one bit). So
+all pairs of sketches are compared, 2 ms for 400 rows, and only the pairs that are left exactly.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from operators.arrays.segments import Column, Flags, Floats, Integers, offsets
 from operators.dedup.greedy import Near, greedy
 from operators.dedup.representatives import check_threshold
 from operators.dedup.token_index import TokenIndex
 
-_BITS, _SETS_AT_ONCE = 256, 4096
 _NO_TOKEN = np.uint64(1 << 63)
 _ROUNDING = 1e-9
 
@@ -37,17 +35,17 @@ def jaccard_representatives(
 
 
 def may_reach(number: Integers, sets: TokenIndex, threshold: float) -> Near:
-    """Which rows may have a Jaccard index of at least ``threshold``, by their signatures.
+    """Which rows may have a Jaccard index of at least ``threshold``, by their sketches.
 
     Raises:
         ValueError: the threshold is out of range.
     """
     check_threshold("Jaccard", threshold)
-    signature = _signatures(sets)[:, number]
+    sketch = np.ascontiguousarray(sets.bits.T)[:, number]
     most = sets.sizes[number] * ((1 - threshold) / (1 + threshold)) + _ROUNDING
 
     def near(rows: Integers, others: Integers) -> Flags:
-        bits = signature[:, rows, None] ^ signature[:, None, others]
+        bits = sketch[:, rows, None] ^ sketch[:, None, others]
         differ = np.bitwise_count(bits).sum(axis=0, dtype=np.uint16)
         may: Flags = differ <= most[rows, None] + most[others]
         return may
@@ -55,23 +53,10 @@ def may_reach(number: Integers, sets: TokenIndex, threshold: float) -> Near:
     return near
 
 
-def _signatures(sets: TokenIndex) -> NDArray[np.uint64]:
-    parts = [np.zeros((0, _BITS // 64), np.uint64)]
-    for first in range(0, len(sets.chunk_id), _SETS_AT_ONCE):
-        sizes = sets.sizes[first : first + _SETS_AT_ONCE]
-        begin = sets.begins[first]
-        tokens = sets.tokens[begin : begin + sizes.sum()]
-        flags = np.zeros((len(sizes), _BITS), bool)
-        flags[np.repeat(np.arange(len(sizes)), sizes), tokens & np.uint64(_BITS - 1)] = True
-        parts.append(np.packbits(flags, axis=1).view(np.uint64))
-    return np.ascontiguousarray(np.concatenate(parts).T)
-
-
 def jaccard(sets: TokenIndex, one: int, others: Integers) -> Floats:
     """The Jaccard index of the set ``one`` with each of ``others``; of two empty sets 1."""
-    begins, ends = sets.begins[others].tolist(), sets.begins[others + 1].tolist()
-    tokens = np.concatenate([sets.tokens[a:b] for a, b in zip(begins, ends, strict=True)])
-    own = np.append(sets.tokens[sets.begins[one] : sets.begins[one + 1]], _NO_TOKEN)
+    own, *each = sets.tokens([int(one), *others.tolist()])
+    own, tokens = np.append(own, _NO_TOKEN), np.concatenate(each)
     both = offsets(own[np.searchsorted(own, tokens)] == tokens)
     common = np.diff(both[offsets(sets.sizes[others])])
     total = sets.sizes[one] + sets.sizes[others] - common

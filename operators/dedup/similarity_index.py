@@ -18,27 +18,25 @@ class SimilarityIndex:
     """One entry per chunk."""
 
     chunk_id: Integers
-    text: list[str]  # null is empty
     vector: Floats  # unit vectors; zeros for a chunk without a usable embedding
-    tokens: TokenIndex
+    tokens: TokenIndex  # with the texts
 
 
 def index_similarity(chunks: pl.DataFrame) -> SimilarityIndex:
-    """The index of every row of ``chunks``: columns chunk_id, text and, if known, embedding.
+    """The index of every row of ``chunks``: columns chunk_id, text and, if known, embedding and
+    token_sketch.
 
     An embedding that is null, zero, not finite or of another length than most is not usable.
     """
     known = "embedding" in chunks.columns
     vector = unit_vectors(chunks["embedding"]) if known else np.zeros((chunks.height, 0))
-    text = chunks["text"].fill_null("").to_list()
-    return SimilarityIndex(chunks["chunk_id"].to_numpy(), text, vector, index_tokens(chunks))
+    return SimilarityIndex(chunks["chunk_id"].to_numpy(), vector, index_tokens(chunks))
 
 
 def joined(one: SimilarityIndex, texts: SimilarityIndex) -> SimilarityIndex:
     """The entries of both; those of ``texts`` have no vectors."""
     return SimilarityIndex(
         np.concatenate([one.chunk_id, texts.chunk_id]),
-        one.text + texts.text,
-        np.pad(one.vector, ((0, len(texts.text)), (0, 0))),
+        np.pad(one.vector, ((0, len(texts.chunk_id)), (0, 0))),
         joined_tokens(one.tokens, texts.tokens),
     )

@@ -1,14 +1,17 @@
-"""The set of a text's tokens, as numbers, for comparing texts.
+"""The set of a text's tokens, as numbers, and a sketch of the set, for comparing texts.
 
 A token is an element of ``text.lower().split()``, as 55 bits of a hash: two different tokens of a
 pair of chunks collide once in 10**12 pairs. The bytes of many texts are split and hashed at once:
 3 us a chunk of 120 words, where Python's own sets of strings take 25.
+
+A sketch is what tells most pairs apart: 256 bits, of which each token sets one, and the size of the
+set. Ingestion stores it with the chunk, so that a question hashes only texts that may be alike.
 """
 
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -18,6 +21,8 @@ from operators.arrays.segments import Integers, changes, offsets
 
 Words = NDArray[np.uint64]
 
+_BITS = 256
+_SKETCH = np.dtype([("bits", "<u8", _BITS // 64), ("size", "<u4")])
 _BLOCK = 128  # texts hashed at once: their bytes and tokens stay in the processor's cache
 _LONG = 256  # bytes from which on a token is hashed by itself
 _HASH_BITS, _DROPPED_BITS = np.uint64(55), np.uint64(9)  # 9 bits number a text of a block
@@ -33,35 +38,81 @@ _1, _3, _7, _32, _63 = (np.uint64(n) for n in (1, 3, 7, 32, 63))
 
 @dataclass(frozen=True)
 class TokenIndex:
-    """The token sets of chunks."""
+    """The token sets of chunks: a sketch of each, and the tokens of those that are asked for."""
 
     chunk_id: Integers  # one a set, in the order of the sets
-    begins: Integers  # the start of each set in ``tokens``, and the end of the last one
-    tokens: Words  # the hashed tokens of all sets; each set distinct and ascending
+    text: list[str]
+    sizes: Integers  # the number of distinct tokens of each set
+    bits: Words  # a row a set: the bits that its tokens set
+    hashed: dict[int, Words] = field(default_factory=dict)  # the tokens of sets, by row
 
-    @property
-    def sizes(self) -> Integers:
-        """The number of distinct tokens of each set."""
-        return self.begins[1:] - self.begins[:-1]
+    def tokens(self, rows: Sequence[int]) -> list[Words]:
+        """The hashed tokens of each of ``rows``, distinct and ascending; hashed once."""
+        missing = [row for row in rows if row not in self.hashed]
+        sets = _sets([self.text[row] for row in missing])
+        self.hashed.update(zip(missing, sets, strict=True))
+        return [self.hashed[row] for row in rows]
 
 
 def index_tokens(chunks: pl.DataFrame) -> TokenIndex:
-    """The token set of every row of ``chunks`` (columns chunk_id and text; null is empty)."""
-    begins, tokens = hash_sets(chunks["text"].to_list())
-    return TokenIndex(chunks["chunk_id"].to_numpy(), begins, tokens)
+    """The token set of every row of ``chunks``: columns chunk_id, text (null is empty) and, if
+    known, token_sketch. Texts without a sketch are hashed.
+    """
+    text = chunks["text"].fill_null("").to_list()
+    known = "token_sketch" in chunks.columns
+    stored = chunks["token_sketch"].to_list() if known else [None] * len(text)
+    sketches = np.zeros(len(text), _SKETCH)
+    there = np.array([sketch is not None for sketch in stored], bool)
+    sketches[there] = np.frombuffer(b"".join(filter(None, stored)), _SKETCH)
+    lacking = np.flatnonzero(~there).tolist()
+    tokens = _sets([text[row] for row in lacking])
+    sketches[lacking] = _sketches(tokens)
+    sizes, hashed = sketches["size"].astype(np.int64), dict(zip(lacking, tokens, strict=True))
+    return TokenIndex(chunks["chunk_id"].to_numpy(), text, sizes, sketches["bits"], hashed)
 
 
 def joined_tokens(one: TokenIndex, two: TokenIndex) -> TokenIndex:
     """The sets of both."""
     return TokenIndex(
         np.concatenate([one.chunk_id, two.chunk_id]),
-        np.concatenate([one.begins, two.begins[1:] + one.begins[-1]]),
-        np.concatenate([one.tokens, two.tokens]),
+        one.text + two.text,
+        np.concatenate([one.sizes, two.sizes]),
+        np.concatenate([one.bits, two.bits]),
+        one.hashed | {len(one.text) + row: tokens for row, tokens in two.hashed.items()},
     )
 
 
+def token_sketches(texts: Sequence[str | None]) -> list[bytes]:
+    """The sketch of each text's token set, in 36 bytes.
+
+    >>> [len(sketch) for sketch in token_sketches(["a b", None])]
+    [36, 36]
+    """
+    return [sketch.tobytes() for sketch in _sketches(_sets(texts))]
+
+
+def _sketches(sets: list[Words]) -> NDArray[np.void]:
+    sketches = np.zeros(len(sets), _SKETCH)
+    sketches["size"] = [len(one) for one in sets]
+    for first in range(0, len(sets), _BLOCK):
+        some = sets[first : first + _BLOCK]
+        flags = np.zeros((len(some), _BITS), bool)
+        each = np.repeat(np.arange(len(some)), [len(one) for one in some])
+        flags[each, np.concatenate(some) & np.uint64(_BITS - 1)] = True
+        sketches["bits"][first : first + _BLOCK] = np.packbits(flags, axis=1).view("<u8")
+    return sketches
+
+
+def _sets(texts: Sequence[str | None]) -> list[Words]:
+    begins, tokens = hash_sets(texts)
+    return np.split(tokens, begins[1:-1]) if len(texts) else []
+
+
 def hash_sets(texts: Sequence[str | None]) -> tuple[Integers, Words]:
-    """``begins`` and ``tokens`` of :class:`TokenIndex` for ``texts``."""
+    """The start of each text's set in the tokens of all, with the end of the last, and the tokens.
+
+    The tokens of a set are distinct and ascending.
+    """
     sizes, tokens = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
     for first in range(0, len(texts), _BLOCK):
         block = [_encoded(text) for text in texts[first : first + _BLOCK]]

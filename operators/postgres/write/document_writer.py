@@ -16,6 +16,7 @@ from uuid import UUID
 import numpy as np
 import polars as pl
 
+from operators.dedup.token_index import token_sketches
 from operators.errors import CrosscorpusError
 from operators.foundation.principals import ALLOWED, RESTRICTED, access_class
 from operators.foundation.sanitize import clean_frame
@@ -50,7 +51,7 @@ _LEDGER = {
 }
 
 _CHUNK = {
-    **{"document_key": "uuid", "embedding": "bytea", "chunk_id": "int8"},
+    **{"document_key": "uuid", "embedding": "bytea", "token_sketch": "bytea", "chunk_id": "int8"},
     **dict.fromkeys(("corpus", "text", "anchor", *_KEY_TEXTS, *_MORE_TEXTS), "text"),
     **dict.fromkeys(("ordinal", "start_line", "end_line"), "int4"),
     **dict.fromkeys(_TIMES, "timestamptz"),
@@ -138,8 +139,9 @@ def write_documents(
     ]
     named = documents.select("corpus", "path", "document_id", "version").rows()
     names = [(key, None, *row) for key, row in zip(keys, named, strict=True)]
-    plain = texts.select(list(_CHUNK)[2:]).rows()
-    rows = [(*both, *row) for *both, row in zip(chunk_keys, vectors, plain, strict=True)]
+    plain = texts.select(list(_CHUNK)[3:]).rows()
+    of_chunk = zip(chunk_keys, vectors, token_sketches(texts["text"].to_list()), plain, strict=True)
+    rows = [(*three, *row) for *three, row in of_chunk]
     written = dict(zip(texts["chunk_id"].to_list(), chunk_keys, strict=True))
 
     def work(conn: Connection) -> int:

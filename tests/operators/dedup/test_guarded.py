@@ -123,7 +123,7 @@ def as_all_pairs(
     found = guarded_representatives(
         np.array(query),
         np.array(number),
-        SimilarityIndex(np.arange(len(texts)), texts, units, tokens),
+        SimilarityIndex(np.arange(len(texts)), units, tokens),
         jaccard_threshold=jaccard_least,
         cosine_threshold=cosine_least,
     )

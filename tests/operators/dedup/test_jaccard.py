@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.dedup.jaccard import jaccard_representatives
-from operators.dedup.token_index import TokenIndex, hash_sets
+from operators.dedup.token_index import index_tokens, token_sketches
 
 thresholds = st.sampled_from([0.05, 0.3, 0.5, 0.75, 0.8, 0.9, 0.95, 1.0])
 vocabulary = [f"w{n}" for n in range(30)]
@@ -51,12 +52,13 @@ def all_pairs(texts: list[str], threshold: float) -> list[int]:
     return representative
 
 
-@given(near_duplicates(), thresholds)
-def test_the_same_duplicates_go_as_by_comparing_all_pairs(
-    texts: list[str], threshold: float
+@given(near_duplicates(), thresholds, st.integers(0, 14))
+def test_the_same_duplicates_go_as_by_comparing_all_pairs_whatever_sketches_are_stored(
+    texts: list[str], threshold: float, stored: int
 ) -> None:
-    begins, tokens = hash_sets(texts)
     every, query_id = np.arange(len(texts)), np.zeros(len(texts), np.uint32)
-    sets = TokenIndex(every, begins, tokens)
+    sketches = [*token_sketches(texts[:stored]), *[None] * len(texts[stored:])]
+    chunks = {"chunk_id": every, "text": texts, "token_sketch": sketches}
+    sets = index_tokens(pl.DataFrame(chunks, schema_overrides={"token_sketch": pl.Binary}))
     found = jaccard_representatives(query_id, every, sets, threshold=threshold)
     assert found.tolist() == all_pairs(texts, threshold)

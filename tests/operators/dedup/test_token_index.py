@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from operators.dedup.token_index import hash_sets
+from operators.dedup.token_index import hash_sets, token_sketches
 
 words = st.sampled_from(
     ["a", "A", "b", "\x00", "ß", "É", "é", "İ", "ΑΣ", "x" * 8, "y" * 16, "z" * 17, "w" * 255, "👩"]
@@ -33,3 +33,9 @@ def test_sets_of_hashes_are_the_sets_of_tokens(many: list[str | None]) -> None:
     for one, hashed in zip(sets, found, strict=True):
         for other, other_hashed in zip(sets, found, strict=True):
             assert len(one & other) == len(hashed & other_hashed)
+
+
+def test_a_stored_sketch_is_that_of_every_release() -> None:
+    (sketch,) = token_sketches(["A token sets a bit, a longer_token_than_eight another"])
+    bits = "0000000000000020000000800000000010000000008000010020000000000000"
+    assert sketch.hex() == bits + "06000000"
