@@ -21,7 +21,6 @@ import polars as pl
 from benchmarks.judged import data_folder
 from operators.dedup import within
 from operators.dedup.similarity_index import index_similarity
-from operators.dedup.token_index import index_tokens
 from operators.foundation.sanitize import clean_text
 from operators.frames import CHUNKS, MERGED
 
@@ -96,7 +95,7 @@ _KEYS = ("query_id", "corpus", "chunk_id", "rank")
 
 TEXT_RULES: dict[str, Rule] = {
     "guarded": lambda merged, chunks: within.guarded(merged, chunks, index_similarity(chunks)),
-    "jaccard": lambda merged, chunks: within.jaccard(merged, chunks, index_tokens(chunks)),
+    "jaccard": lambda merged, chunks: within.jaccard(merged, chunks, index_similarity(chunks)),
 }
 VECTOR_RULES: dict[str, Rule] = {"cosine": within.cosine, "newest": within.newest}
 

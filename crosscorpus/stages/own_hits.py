@@ -7,7 +7,6 @@ from hamilton.function_modifiers import tag
 
 from crosscorpus.lists import as_frame, as_labels
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
-from operators.dedup.token_index import TokenIndex, index_tokens
 from operators.frames import NOTES, empty
 from operators.versions import version_choice
 
@@ -22,12 +21,6 @@ def unified(found: dict[str, list[dict[str, Any]]]) -> pl.DataFrame:
 def labels(found: dict[str, list[dict[str, Any]]]) -> pl.DataFrame:
     """The label and the link of each hit, as the searches give them."""
     return as_labels(found)
-
-
-@tag(stage="score")
-def token_index(unified: pl.DataFrame) -> TokenIndex:
-    """The token set of each hit."""
-    return index_tokens(unified)
 
 
 @tag(stage="score")

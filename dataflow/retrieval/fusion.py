@@ -9,7 +9,6 @@ from hamilton.function_modifiers import config, tag
 
 from operators.dedup import across
 from operators.dedup.similarity_index import SimilarityIndex
-from operators.dedup.token_index import TokenIndex
 from operators.ranking import fusion, recency, rerank
 from operators.ranking.weighting import weigh, weigh_languages
 from operators.signals import order
@@ -118,10 +117,10 @@ def reranked__cross_encoder(
 @tag(stage="order", frame="FUSED")
 @config.when(unique_variant="jaccard")
 def unique__jaccard(
-    reranked: pl.DataFrame, token_index: TokenIndex, jaccard_threshold: float = 0.9
+    reranked: pl.DataFrame, similarity_index: SimilarityIndex, jaccard_threshold: float = 0.9
 ) -> pl.DataFrame:
     """The list without near-duplicates across corpora, by token overlap (Jaccard)."""
-    return across.jaccard(reranked, token_index, threshold=jaccard_threshold)
+    return across.jaccard(reranked, similarity_index, threshold=jaccard_threshold)
 
 
 @tag(stage="order", frame="FUSED")

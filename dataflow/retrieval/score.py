@@ -15,7 +15,6 @@ from operators.context.search_outcomes import collect, silent_corpora, unreached
 from operators.context.unified_form import unify
 from operators.dedup import within
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
-from operators.dedup.token_index import TokenIndex, index_tokens
 from operators.frames import CORPORA, LINKED_HITS, OUTCOMES, empty
 from operators.postgres.search.chunk_reader import chunks_of_hits, without_vector
 from operators.postgres.search.linked_search import linked_search as files_of_links
@@ -285,12 +284,6 @@ def merged__text_only(normalized: pl.DataFrame) -> pl.DataFrame:
 
 
 @tag(stage="score")
-def token_index(chunks: pl.DataFrame) -> TokenIndex:
-    """The token set of each chunk, for comparisons within a corpus and across corpora."""
-    return index_tokens(chunks)
-
-
-@tag(stage="score")
 def similarity_index(chunks: pl.DataFrame) -> SimilarityIndex:
     """Texts, vectors and token sets of the chunks, for comparisons within and across corpora."""
     return index_similarity(chunks)
@@ -301,11 +294,11 @@ def similarity_index(chunks: pl.DataFrame) -> SimilarityIndex:
 def deduped__jaccard(
     merged: pl.DataFrame,
     chunks: pl.DataFrame,
-    token_index: TokenIndex,
+    similarity_index: SimilarityIndex,
     jaccard_threshold: float = 0.9,
 ) -> pl.DataFrame:
     """The merged lists without near-duplicates in a corpus, by token overlap (Jaccard)."""
-    return within.jaccard(merged, chunks, token_index, threshold=jaccard_threshold)
+    return within.jaccard(merged, chunks, similarity_index, threshold=jaccard_threshold)
 
 
 @tag(stage="score", frame="DEDUPED")

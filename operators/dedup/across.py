@@ -5,9 +5,6 @@ Documents of one change (:mod:`operators.dedup.changes`) are joined first. Every
 the hits that it represents (:func:`operators.dedup.representatives.absorb`).
 """
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import numpy as np
 import polars as pl
 
@@ -20,22 +17,20 @@ from operators.dedup.jaccard import jaccard_representatives
 from operators.dedup.newest import documents, newest_representatives
 from operators.dedup.representatives import absorb
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity, joined
-from operators.dedup.token_index import TokenIndex, index_tokens, joined_tokens
 from operators.dedup.twins import twin_representatives
-
-T = TypeVar("T", bound=TokenIndex | SimilarityIndex)
 
 
 def jaccard(
-    hits: pl.DataFrame, known: TokenIndex | None = None, *, threshold: float = 0.9
+    hits: pl.DataFrame, known: SimilarityIndex | None = None, *, threshold: float = 0.9
 ) -> pl.DataFrame:
     """``hits`` without those whose Jaccard index with a better one reaches ``threshold``.
 
-    ``known`` are the token sets of chunks; other texts are hashed here.
+    ``known`` is the similarity index of chunks; other texts are hashed here.
     """
     hits, query_id = _one_place_a_change(hits)
-    sets, number = entries(hits, known, index_tokens, joined_tokens)
-    return _unique(hits, jaccard_representatives(query_id, number, sets, threshold=threshold))
+    index, number = entries(hits, known)
+    same = jaccard_representatives(query_id, number, index.tokens, threshold=threshold)
+    return _unique(hits, same)
 
 
 def cosine(hits: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
@@ -64,7 +59,7 @@ def guarded(
     (:mod:`operators.dedup.twins`), from ``jaccard_threshold`` on.
     """
     hits, query_id = _one_place_a_change(hits)
-    index, number = entries(hits, known, index_similarity, joined)
+    index, number = entries(hits, known)
     thresholds = (jaccard_threshold, cosine_threshold)
     kept = _unique(hits, guarded_representatives(query_id, number, index, *thresholds))
     return _unique(kept, twin_representatives(kept, jaccard_threshold)) if twins else kept
@@ -82,25 +77,20 @@ def newest(hits: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95)
     return _unique(hits, representative)
 
 
-def entries(
-    hits: pl.DataFrame,
-    known: T | None,
-    make: Callable[[pl.DataFrame], T],
-    join: Callable[[T, T], T],
-) -> tuple[T, Integers]:
-    """The entries of all of ``hits``, and the number of each row's own among them.
+def entries(hits: pl.DataFrame, known: SimilarityIndex | None) -> tuple[SimilarityIndex, Integers]:
+    """The index of all of ``hits``, and the number of each row's own entry in it.
 
-    ``make`` makes the entries that ``known`` lacks, from rows of ``hits``, each chunk once.
+    What ``known`` lacks is made from rows of ``hits``, each chunk once.
     """
     wanted = hits["chunk_id"].to_numpy()
-    known = make(hits.clear()) if known is None else known
+    known = index_similarity(hits.clear()) if known is None else known
     number = positions(known.chunk_id, wanted)
     missing = np.flatnonzero(number < 0)
     if not len(missing):
         return known, number
-    fresh = make(hits[missing[np.unique(wanted[missing], return_index=True)[1]]])
+    fresh = index_similarity(hits[missing[np.unique(wanted[missing], return_index=True)[1]]])
     number[missing] = len(known.chunk_id) + positions(fresh.chunk_id, wanted[missing])
-    return join(known, fresh), number
+    return joined(known, fresh), number
 
 
 def _one_place_a_change(hits: pl.DataFrame) -> tuple[pl.DataFrame, Column]:

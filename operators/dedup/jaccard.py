@@ -56,9 +56,9 @@ def may_reach(number: Integers, sets: TokenIndex, threshold: float) -> Near:
 def jaccard(sets: TokenIndex, one: int, others: Integers) -> Floats:
     """The Jaccard index of the set ``one`` with each of ``others``; of two empty sets 1."""
     own, *each = sets.tokens([int(one), *others.tolist()])
-    own, tokens = np.append(own, _NO_TOKEN), np.concatenate(each)
-    both = offsets(own[np.searchsorted(own, tokens)] == tokens)
-    common = np.diff(both[offsets(sets.sizes[others])])
-    total = sets.sizes[one] + sets.sizes[others] - common
+    tokens, sizes = np.concatenate(each), np.array([len(tokens) for tokens in each])
+    both = offsets(np.append(own, _NO_TOKEN)[np.searchsorted(own, tokens)] == tokens)
+    common = np.diff(both[offsets(sizes)])
+    total = len(own) + sizes - common
     index: Floats = np.divide(common, total, out=np.ones(len(others)), where=total > 0)
     return index

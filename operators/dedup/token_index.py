@@ -40,7 +40,6 @@ _1, _3, _7, _32, _63 = (np.uint64(n) for n in (1, 3, 7, 32, 63))
 class TokenIndex:
     """The token sets of chunks: a sketch of each, and the tokens of those that are asked for."""
 
-    chunk_id: Integers  # one a set, in the order of the sets
     text: list[str]
     sizes: Integers  # the number of distinct tokens of each set
     bits: Words  # a row a set: the bits that its tokens set
@@ -55,8 +54,8 @@ class TokenIndex:
 
 
 def index_tokens(chunks: pl.DataFrame) -> TokenIndex:
-    """The token set of every row of ``chunks``: columns chunk_id, text (null is empty) and, if
-    known, token_sketch. Texts without a sketch are hashed.
+    """The token set of every row of ``chunks``: columns text (null is empty) and, if known,
+    token_sketch. Texts without a sketch are hashed.
     """
     text = chunks["text"].fill_null("").to_list()
     known = "token_sketch" in chunks.columns
@@ -68,13 +67,12 @@ def index_tokens(chunks: pl.DataFrame) -> TokenIndex:
     tokens = _sets([text[row] for row in lacking])
     sketches[lacking] = _sketches(tokens)
     sizes, hashed = sketches["size"].astype(np.int64), dict(zip(lacking, tokens, strict=True))
-    return TokenIndex(chunks["chunk_id"].to_numpy(), text, sizes, sketches["bits"], hashed)
+    return TokenIndex(text, sizes, sketches["bits"], hashed)
 
 
 def joined_tokens(one: TokenIndex, two: TokenIndex) -> TokenIndex:
     """The sets of both."""
     return TokenIndex(
-        np.concatenate([one.chunk_id, two.chunk_id]),
         one.text + two.text,
         np.concatenate([one.sizes, two.sizes]),
         np.concatenate([one.bits, two.bits]),

@@ -75,7 +75,7 @@ def twin_representatives(hits: pl.DataFrame, threshold: float) -> Integers:
         return representative
     groups, passages, texts = zip(*candidates, strict=True)
     every = np.arange(len(texts))
-    tokens = index_tokens(pl.DataFrame({"chunk_id": every, "text": list(map(_numbered, texts))}))
+    tokens = index_tokens(pl.DataFrame({"text": list(map(_numbered, texts))}))
 
     def choose(row: int, others: Integers) -> int | None:
         high = others[jaccard(tokens, row, others) >= threshold].tolist()

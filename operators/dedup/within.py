@@ -15,18 +15,17 @@ from operators.dedup.jaccard import jaccard_representatives
 from operators.dedup.newest import documents, newest_representatives
 from operators.dedup.representatives import drop_duplicates
 from operators.dedup.similarity_index import SimilarityIndex
-from operators.dedup.token_index import TokenIndex
 
 
 def jaccard(
-    merged: pl.DataFrame, chunks: pl.DataFrame, sets: TokenIndex, *, threshold: float = 0.9
+    merged: pl.DataFrame, chunks: pl.DataFrame, known: SimilarityIndex, *, threshold: float = 0.9
 ) -> pl.DataFrame:
     """``merged`` without hits whose Jaccard index with a better one reaches ``threshold``.
 
-    ``sets`` are the token sets of the chunks.
+    ``known`` is the similarity index of the chunks.
     """
     hits, list_number, row = _present(merged, chunks)
-    representative = jaccard_representatives(list_number, row, sets, threshold=threshold)
+    representative = jaccard_representatives(list_number, row, known.tokens, threshold=threshold)
     return drop_duplicates(hits, representative)
 
 

@@ -119,7 +119,7 @@ def as_all_pairs(
         stay = [n for n in range(row) if expected[n] == n and query[n] == query[row]]
         found = (n for n in stay if duplicates(number[n], number[row]))
         expected.append(next(found, row))
-    tokens = index_tokens(pl.DataFrame({"chunk_id": range(len(texts)), "text": texts}))
+    tokens = index_tokens(pl.DataFrame({"text": texts}))
     found = guarded_representatives(
         np.array(query),
         np.array(number),

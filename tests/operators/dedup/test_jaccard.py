@@ -58,7 +58,7 @@ def test_the_same_duplicates_go_as_by_comparing_all_pairs_whatever_sketches_are_
 ) -> None:
     every, query_id = np.arange(len(texts)), np.zeros(len(texts), np.uint32)
     sketches = [*token_sketches(texts[:stored]), *[None] * len(texts[stored:])]
-    chunks = {"chunk_id": every, "text": texts, "token_sketch": sketches}
+    chunks = {"text": texts, "token_sketch": sketches}
     sets = index_tokens(pl.DataFrame(chunks, schema_overrides={"token_sketch": pl.Binary}))
     found = jaccard_representatives(query_id, every, sets, threshold=threshold)
     assert found.tolist() == all_pairs(texts, threshold)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from operators.dedup import within
 from operators.dedup.similarity_index import index_similarity
-from operators.dedup.token_index import index_tokens
 from operators.frames import MERGED
 
 Make = Callable[..., pl.DataFrame]
@@ -42,7 +41,7 @@ def test_within_a_corpus_the_later_one_stays_in_its_own_place(
 
 RULES: dict[str, Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]] = {
     "jaccard": lambda merged, chunks: within.jaccard(
-        merged, chunks, index_tokens(chunks), threshold=0.6
+        merged, chunks, index_similarity(chunks), threshold=0.6
     ),
     "guarded": lambda merged, chunks: within.guarded(merged, chunks, index_similarity(chunks)),
     "cosine": within.cosine,
