@@ -25,6 +25,7 @@ from dataflow.service import models
 from dataflow.service.arguments import MOST_NAMES, model_of, read_given, takes_filters
 from dataflow.service.file_changes import change_named, first_release
 from dataflow.service.freshness import read_of, sources_of
+from dataflow.service.later_lines import later_lines
 from dataflow.service.metrics import Metrics
 from dataflow.service.places import definition_of, place_named
 from dataflow.service.protection.limits import answered, asker
@@ -121,16 +122,17 @@ def search(
     return models.Hits(
         results=[_hit(service, one, about, brief) for one in passages],
         evidence=answer.evidence,
-        notes=_notes(answer, brief),
+        notes=_notes(service, answer, brief),
         sources=read_sources(service, [(one.corpus, one.repo) for one in passages], brief),
         next_cursor=str(start + PAGE) if start + PAGE < len(answer) else None,
     )
 
 
-def _notes(answer: Answer, brief: bool) -> list[str]:
+def _notes(service: Service, answer: Answer, brief: bool) -> list[str]:
     """The notes of an answer; in brief only an empty one says which corpora hold nothing."""
     unused = (NOT_INGESTED,) if brief and len(answer) else ()
-    return [note for note in answer.notes if not note.startswith(unused)]
+    later = later_lines(service.homes, answer.frame)
+    return [*(note for note in answer.notes if not note.startswith(unused)), *later]
 
 
 def read_sources(
@@ -258,7 +260,7 @@ def get_context(
         floor = service.driver.config.parameters.get("context_floor", 0.0)
         options["context_floor"] = max(BRIEF_FLOOR, floor)
     answer = _ask(service, query, max_tokens=max_tokens, **options)
-    links, notes = [] if brief else list(answer.citations), _notes(answer, brief)
+    links, notes = [] if brief else list(answer.citations), _notes(service, answer, brief)
     whole = "\n".join(links)
     if (kept := head(whole, PAGE_TOKENS + 500 - max_tokens)) != whole:
         links = links[: kept.count("\n")]

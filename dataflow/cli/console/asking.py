@@ -9,13 +9,16 @@ from io import StringIO
 from time import perf_counter
 from typing import Any
 
+import polars as pl
 from rich.console import Console
 
 from dataflow.cli.console import terminal
 from dataflow.configuration.config_model import Config
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from dataflow.driver.visibility import visible_filters
+from dataflow.driver.visibility import visible_filters, visible_homes
+from dataflow.service.later_lines import later_lines
+from operators.frames import NOTES
 from operators.postgres.search.filter_values import absent_values, check_pattern
 from operators.postgres.store import Store
 
@@ -65,6 +68,9 @@ def reply_to(
         began = perf_counter()
         answer = driver.execute(outputs, inputs)
         seconds = perf_counter() - began
+        later = later_lines(visible_homes(driver.homes, driver.config), answer["results"])
+    more = pl.DataFrame([(0, note) for note in later], schema=NOTES, orient="row")
+    answer = {**answer, "notes": pl.concat([answer["notes"], more])}
     page = None
     if asked["page"]:
         from operators.report.explanation import explanation_page

@@ -7,8 +7,9 @@ import json
 import random
 import shutil
 import string
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ingested import commit, git
@@ -227,3 +228,32 @@ def test_lines_are_those_that_were_read(service: Service, tree: Path) -> None:
         assert subjects(service, "app/locks.py:1-2") == ["First"]
     finally:
         git(tree, "reset", "-q", "--hard", "HEAD^")
+
+
+def test_code_whose_lines_changed_after_the_page_beside_it_says_so(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not where other lines of its file changed, nor to a caller with rights."""
+    tree, file = tmp_path / "heron", "egret = 1\n" * 60 + "def heron():\n    return {}\n"
+    page = "# Birds\n\nheron returns 1. egret = 1.\n"
+    for year, files in (
+        (2024, {"heron.py": file.format(1), "heron.md": page}),
+        (2026, {"heron.py": file.format(2)}),
+    ):
+        for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+            monkeypatch.setenv(name, f"{year}-03-02T12:00:00Z")
+        commit(tree, "Heron", files)
+    ingest_git(service.store, WordEmbedder(), tree, repo="heron")
+    changed = git(tree, "rev-parse", "HEAD")[:10]
+    said = f"heron.py:61-62 changed by {changed} (2026-03-02), after heron.md (2024-03-02)"
+
+    def told(door: Callable[..., Any], caller: Service, query: str) -> list[str]:
+        notes = door(caller, query, repos=["heron"], corpora=["code", "docs"]).notes
+        return [note for note in notes if "changed by" in note]
+
+    assert told(tools.search, service, "what does heron return?") == [said]
+    assert told(tools.get_context, service, "what does heron return?") == [said]
+    assert told(tools.search, service.seen_by(["bob"]), "what does heron return?") == []
+    first, *_ = tools.search(service, "egret", repos=["heron"], corpora=["code", "docs"]).results
+    assert "heron.py:1-12" in first.title
+    assert told(tools.search, service, "egret") == [said]
