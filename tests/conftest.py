@@ -35,6 +35,8 @@ TEST_PASSWORD = "correct horse battery"
 # The command prints as wide as this; what prints is made once a process.
 os.environ["COLUMNS"] = "220"
 _numbers = itertools.count()
+# What is imported and collected stays to the end: a collector that looks at it all finds nothing.
+gc.disable()
 # A busy machine is no failure; how long things take is measured in benchmarks/. A search for a new
 # counterexample raises the number, and with it draws other examples in each run; a run of all tests
 # shall end in minutes, and the same way each time.
@@ -75,8 +77,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over what has been imported and collected."""
+    """Let the garbage collector begin, and pass over what has been imported and collected."""
     gc.freeze()
+    gc.enable()
 
 
 def open_temporary_directory() -> Path:
