@@ -110,6 +110,13 @@ def test_every_line_on_its_pipe_is_answered_and_the_next_one_too(
     assert f'"name": "retrieval {collection}"' in spans.read_text()
 
 
+@pytest.fixture(scope="module")
+def running(server_dsn: str, home: Path, collection: str) -> Iterator[tuple[Any, str]]:
+    """A server for tests that leave it as it was, and for one that ends it."""
+    with served(server_dsn, home, collection) as server:
+        yield server
+
+
 @contextmanager
 def served(
     server_dsn: str, home: Path, collection: str, *more: str
@@ -136,35 +143,8 @@ def served(
             server.terminate()
 
 
-def test_apps_and_agents_ask_one_server_until_it_is_told_to_end(
-    server_dsn: str, home: Path, collection: str
-) -> None:
-    """No request to MCP keeps its connection for ever; a page of another port can not ask."""
-    with served(server_dsn, home, collection) as (server, address):
-        answer = httpx2.post(f"{address}/api/search", json=ASK, timeout=60).json()
-        titles = {hit["title"] for hit in answer["results"]}
-
-        async def ask() -> set[str]:
-            async with Client(f"{address}/mcp") as client:
-                return await found(client)
-
-        assert anyio.run(ask) == titles
-        for accept in ("text/event-stream", "application/json, text/event-stream", "*/*"):
-            for method in ("GET", "DELETE", "HEAD", "OPTIONS", "PUT"):
-                headers = {"accept": accept, "mcp-session-id": "a"}
-                kept = httpx2.request(method, f"{address}/mcp", headers=headers, timeout=10)
-                assert kept.status_code == 405, method
-        others = ("http://127.0.0.1:9", "http://localhost:9", "https://127.0.0.1")
-        for origin, code in (*((other, 403) for other in others), (address, 200)):
-            asked = httpx2.post(f"{address}/api/status", json={}, headers={"origin": origin})
-            assert asked.status_code == code
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(30) in (0, 143)
-        assert "Traceback" not in server.stderr.read()
-
-
 def test_a_caller_that_goes_takes_its_review_along_by_every_door(
-    server_dsn: str, home: Path, collection: str
+    server_dsn: str, collection: str, running: tuple[Any, str]
 ) -> None:
     """Its searches wait for a lock, as they would for a disk."""
     waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
@@ -188,8 +168,8 @@ def test_a_caller_that_goes_takes_its_review_along_by_every_door(
     ]
     with open_store(server_dsn, collection) as store:
         table = sql.Identifier(store.schema, "chunks")
+    _, address = running
     with (
-        served(server_dsn, home, collection) as (_, address),
         psycopg.connect(server_dsn) as locker,
         psycopg.connect(server_dsn, autocommit=True) as watcher,
     ):
@@ -215,6 +195,33 @@ def test_a_caller_that_goes_takes_its_review_along_by_every_door(
                 caller.sendall("\r\n".join([*lines, "", ""]).encode() + asked.content)
                 assert until(True), path
             assert until(False), (path, headers)
+
+
+def test_apps_and_agents_ask_one_server_until_it_is_told_to_end(
+    running: tuple[Any, str],
+) -> None:
+    """No request to MCP keeps its connection for ever; a page of another port can not ask."""
+    server, address = running
+    answer = httpx2.post(f"{address}/api/search", json=ASK, timeout=60).json()
+    titles = {hit["title"] for hit in answer["results"]}
+
+    async def ask() -> set[str]:
+        async with Client(f"{address}/mcp") as client:
+            return await found(client)
+
+    assert anyio.run(ask) == titles
+    for accept in ("text/event-stream", "application/json, text/event-stream", "*/*"):
+        for method in ("GET", "DELETE", "HEAD", "OPTIONS", "PUT"):
+            headers = {"accept": accept, "mcp-session-id": "a"}
+            kept = httpx2.request(method, f"{address}/mcp", headers=headers, timeout=10)
+            assert kept.status_code == 405, method
+    others = ("http://127.0.0.1:9", "http://localhost:9", "https://127.0.0.1")
+    for origin, code in (*((other, 403) for other in others), (address, 200)):
+        asked = httpx2.post(f"{address}/api/status", json={}, headers={"origin": origin})
+        assert asked.status_code == code
+    server.send_signal(signal.SIGTERM)
+    assert server.wait(30) in (0, 143)
+    assert "Traceback" not in server.stderr.read()
 
 
 def test_a_running_server_answers_the_command_in_the_same_words(
@@ -258,7 +265,11 @@ def test_a_running_server_answers_the_command_in_the_same_words(
 
 
 def test_what_changed_is_read_before_the_answer_and_no_module_of_a_commit_runs(
-    server_dsn: str, home: Path, tmp_path: Path
+    server_dsn: str,
+    home: Path,
+    crosscorpus: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tree, ran = tmp_path / "tree", tmp_path / "ran"
 
@@ -279,9 +290,10 @@ def test_what_changed_is_read_before_the_answer_and_no_module_of_a_commit_runs(
     write({"kept/a.md": "# A\n\nA zebra.\n", "left/b.md": "# B\n\nA quagga.\n"})
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "First"]):
         git(tree, *command)
-    read = [sys.executable, "-P", "-m", "dataflow", "ingest", "git", ".", "--exclude", "left"]
-    own = environment(server_dsn, home)
-    subprocess.run([*read, "-C", "fresh"], cwd=tree, env=own, check=True, capture_output=True)
+    with monkeypatch.context() as there:
+        there.chdir(tree)  # where it is read again
+        read = crosscorpus("ingest", "git", ".", "--exclude", "left", "-C", "fresh")
+    assert read.returncode == 0, read.stderr
     head = git(tree, "rev-parse", "HEAD")
     write({"kept/a.md": "# A\n\nAn okapi.\n"})
     with served(server_dsn, home, "fresh", "--refresh") as (_, address):
