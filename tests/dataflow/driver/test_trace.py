@@ -49,12 +49,16 @@ def experiments() -> st.SearchStrategy[str]:
     return st.sampled_from([name for name, one in rests.items() if one.embedding == vectors])
 
 
+# Few values each: a graph is built for each configuration, and what is built is kept.
+SHARES = st.sampled_from([0.0, 0.3, 1.0])
 CHANGES = st.one_of(
     st.deferred(experiments),  # each worker imports this file, and one loads what is shipped
-    st.fixed_dictionaries({"top_k": st.integers(0, 8)}).map(lambda p: {"parameters": p}),
-    st.floats(0, 1).map(lambda w: {"corpus_defaults": {"parameters": {"vector_weight": w}}}),
-    st.floats(0, 1).map(lambda w: {"corpora": {"wiki": {"parameters": {"vector_weight": w}}}}),
-    st.floats(0, 3).map(lambda w: {"corpora": {"code": {"weights": {"pr_review": w}}}}),
+    st.fixed_dictionaries({"top_k": st.sampled_from([0, 1, 8])}).map(lambda p: {"parameters": p}),
+    SHARES.map(lambda w: {"corpus_defaults": {"parameters": {"vector_weight": w}}}),
+    SHARES.map(lambda w: {"corpora": {"wiki": {"parameters": {"vector_weight": w}}}}),
+    st.sampled_from([0.0, 0.5, 3.0]).map(
+        lambda w: {"corpora": {"code": {"weights": {"pr_review": w}}}}
+    ),
     st.just({"corpora": {"wiki": {"label": "{path}"}}}),
     st.just({"corpora": {"review": None}}),
     st.just({"corpora": {"review": {"filters": {"language": "python"}}}}),
