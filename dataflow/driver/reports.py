@@ -9,8 +9,9 @@ run and nothing reads them, so that the graph has no node with a hundred inputs.
 - ``explain``: every score and weight of every result and named chunk, one per row.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -74,16 +75,17 @@ def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
     shipped nodes or a node's own tag ``frame`` declare.
     """
     results = {node.name: node for node in graph.get_upstream_nodes(["results"])[0]}
-    within = [*nodes_with(graph, catalog, "MERGED"), *nodes_with(graph, catalog, "DEDUPED")]
-    corpus_lists = _in_order(graph, within)
-    fused_lists = [*nodes_with(graph, catalog, "FUSED", "best_files")[:-1], "results"]
-    packed = nodes_with(graph, catalog, "PACKED", "context_window")
-    (signals,) = nodes_with(graph, catalog, "SIGNALS") or [""]
+    depths = _depths(graph)
+    having = partial(nodes_with, graph, catalog, depths=depths)
+    within = {*having("MERGED"), *having("DEDUPED")}
+    fused_lists = [*having("FUSED", "best_files")[:-1], "results"]
+    packed = having("PACKED", "context_window")
+    (signals,) = having("SIGNALS") or [""]
     return RankedLists(
-        corpus_lists,
+        sorted(within, key=depths.__getitem__),
         {name: (results[name].documentation or "").partition("\n")[0] for name in fused_lists},
-        pooled=[*nodes_with(graph, catalog, "UNIFIED"), ""][0],
-        passages=["", *nodes_with(graph, catalog, "SHOWN", *packed[-1:])][-1],
+        pooled=[*having("UNIFIED"), ""][0],
+        passages=["", *having("SHOWN", *packed[-1:])][-1],
         packed=["", *packed][-1],
         signals=signals,
         ordered=next((name for name in fused_lists if signals in results[name].input_types), ""),
@@ -91,34 +93,37 @@ def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
 
 
 def nodes_with(
-    graph: FunctionGraph, catalog: Catalog, frame: str, result: str = "results"
+    graph: FunctionGraph,
+    catalog: Catalog,
+    frame: str,
+    result: str = "results",
+    depths: Mapping[str, tuple[int, str]] | None = None,
 ) -> list[str]:
     """The nodes around the corpora with a frame that ``result`` needs, in the order they run.
 
     ``frame`` is its name in :mod:`operators.frames`. A graph without ``result`` has none: one for
-    judged queries has no context.
+    judged queries has no context. ``depths``: what ``_depths`` gives, where it is known.
     """
     if result not in graph.nodes:
         return []
     schema = getattr(frames, frame)
-    return _in_order(
-        graph,
-        (
-            node.name
-            for node in graph.get_upstream_nodes([result])[0]
-            if catalog.top.frames.get(node.name) == schema
-            or ("." not in node.name and node_tags(node).get("frame") == frame)
-        ),
-    )
+    names = [
+        node.name
+        for node in graph.get_upstream_nodes([result])[0]
+        if catalog.top.frames.get(node.name) == schema
+        or ("." not in node.name and node_tags(node).get("frame") == frame)
+    ]
+    return sorted(names, key=(depths or _depths(graph)).__getitem__)
 
 
-def _in_order(graph: FunctionGraph, names: Iterable[str]) -> list[str]:
-    """``names``, each after those that it needs: by the longest way to each."""
+def _depths(graph: FunctionGraph) -> dict[str, tuple[int, str]]:
+    """For each node how many are on the longest way to it, and its name."""
     needed = {name: [one.name for one in node.dependencies] for name, node in graph.nodes.items()}
-    depths: dict[str, int] = {}
+    depths: dict[str, tuple[int, str]] = {}
     for name in TopologicalSorter(needed).static_order():
-        depths[name] = 1 + max((depths[one] for one in needed.get(name, ())), default=0)
-    return sorted(set(names), key=lambda name: (depths[name], name))
+        before = (depths[one][0] for one in needed.get(name, ()))
+        depths[name] = (1 + max(before, default=0), name)
+    return depths
 
 
 def nodes_read(reports: Collection[str], lists: RankedLists) -> list[str]:
