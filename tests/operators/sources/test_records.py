@@ -93,7 +93,7 @@ MERGE_REQUEST = {
     "author": {"name": "Bo"},
     "web_url": "https://gitlab.example/g/app/-/merge_requests/88",
     "created_at": "2026-01-08T10:00:00.000Z",
-    "source_branch": "proxy",
+    "source_branch": "feature/OPS-40-proxy",
     "merge_commit_sha": "0123abc",
 }
 
@@ -191,6 +191,7 @@ def test_merge_requests_discussions_and_issues_of_gitlab_are_told_apart(tmp_path
         file, "gitlab", repo="g/app", base_url="https://gitlab.example/g/app"
     )
     assert (request.corpus, request.title) == ("review", "MR !88 Trust the balancer")
+    assert request.text.endswith("\n\nBranch `feature/OPS-40-proxy`")  # which names a ticket
     told = json.loads(request.metadata)
     assert (told["commit"], told["closes"]) == ("0123abc", [7])
     assert (ticket.corpus, ticket.document_id, ticket.state) == ("issue", "issues/7", "opened")
