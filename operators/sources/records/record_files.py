@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from operators.sources.formats.html import html_text
-from operators.sources.formats.json_stream import DAMAGED, file_objects, read_json
+from operators.sources.formats.json_stream import DAMAGED, file_objects
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import ReadIssue
 from operators.sources.records.record_map import Names, value
@@ -195,10 +195,13 @@ def name_table(folder: Path, tables: Iterable[Names]) -> dict[str, str]:
         at = folder / table.file
         if not (folder.is_dir() and at.is_file() and at.resolve().parent == folder.resolve()):
             continue
-        try:
-            for one in read_json(at.read_text("utf-8")):
-                key, called = value(table.id, one), value(table.name, one)
+        with at.open("rb") as raw:
+            for _, one in file_objects(at, raw):
+                try:
+                    if isinstance(one, ReadIssue):
+                        raise ValueError(one.reason)
+                    key, called = value(table.id, one), value(table.name, one)
+                except ValueError as error:
+                    raise SourceError(f"{table.file} is no list of names: {error}") from None
                 names |= {str(key): str(called)} if key and called else {}
-        except (TypeError, ValueError) as error:
-            raise SourceError(f"{table.file} is no list of names: {error}") from None
     return names
