@@ -453,6 +453,27 @@ def test_a_mail_is_read_without_what_it_answers(tmp_path: Path, body: str, text:
     assert thread.text == f"**Bo**\n\n{text}"
 
 
+@pytest.mark.parametrize(
+    ("subject", "text", "read"),
+    [
+        ("Re: Loop", "Done.", "**Bo**\n\nDone."),
+        ("Re: Loop", "Done, see below.", "**Bo**\n\nDone, see below."),
+        ("Fwd: Loop", "Done.", "**Bo**\n\nDone."),
+    ],
+)
+def test_an_answer_is_read_without_the_whole_mail_below_it_and_in_its_thread(
+    tmp_path: Path, subject: str, text: str, read: str
+) -> None:
+    head = HEAD.replace(b"Bo <", b"Bo via List <").replace(b"Proxy", subject.encode())
+    head += b"List-Id: x\nIn-Reply-To: a@x\n"
+    repeated = "From: Ann <ann@x>\nSent: Monday\nSubject: Loop\n\nIt loops."
+    body = f"\n{text}\n\n________________________________\n{repeated}\n".encode()
+    (thread,) = documents(mailbox(tmp_path, head + body), "mail")
+    assert thread.document_id == "<a@x>"
+    assert thread.text.startswith(read)
+    assert ("It loops." in thread.text) == (subject[0] == "F" or "below" in text)
+
+
 def test_a_mail_with_a_damaged_header_is_read(tmp_path: Path) -> None:
     answer = 'From: "Chen, Bo" <bo@x>\nSubject: Re: S\nReferences: <a>\nMessage-ID: <b>\n'
     answer += "Date: soon\nContent-Type: text/plain; charset=x-none\n\nGrüße\n"
