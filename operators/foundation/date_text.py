@@ -6,7 +6,7 @@ accepts the forms below and refuses the rest with a reason; a month or a year al
 - ISO 8601 and its looser relatives: ``2020-04-03T20:26:28.000Z``, ``2015-10-01 01:00``,
   ``2020/07/28``, ``2019.07.01``, ``20250315``, ``2026-03``, ``2025``
 - with the month's English name: ``February 20, 2012``, ``3 Apr 2007``, ``03-Apr-2007``,
-  ``July 2001``, e-mail dates and ``ctime`` (``Tue Apr 24 14:04:08 2007``)
+  ``03/Apr/07``, ``July 2001``, e-mail dates and ``ctime`` (``Tue Apr 24 14:04:08 2007``)
 - the day first with dots (``15.01.2024``); with slashes or dashes only where one of the two
   numbers cannot be a month, because ``10/2/2024`` is two dates
 - ``2017年11月23日`` and ``2017년 11월 23일``
@@ -67,6 +67,7 @@ _FORMS = (
     r"(?P<a>[0-9]{1,2})(?P<sep>[-/])(?P<b>[0-9]{1,2})(?P=sep)(?P<y>[0-9]{4})(?![0-9])" + _REST,
     rf"{_WEEKDAY}{_MONTH}(?: {_DAY})?,? {_YEAR}{_REST}",
     rf"{_WEEKDAY}{_DAY}[.,]?[ -](?:of )?{_MONTH},?[ -]{_YEAR}{_REST}",
+    rf"{_DAY}/{_MONTH}/(?P<y>[0-9]{{4}}|[0-9]{{2}})(?![0-9]){_REST}",
     rf"(?P<y>[0-9]{{4}})[ -]{_MONTH}(?:[ -]{_DAY}(?![0-9]))?{_REST}",
     rf"{_WEEKDAY}{_MONTH} {_DAY} {_TIME}(?: {_ZONE})? {_YEAR}",
     r"(?P<y>[0-9]{4}) ?[年년] ?(?P<m>[0-9]{1,2}) ?[月월](?: ?(?P<d>[0-9]{1,2}) ?[日일])?",
@@ -171,7 +172,7 @@ def offset(text: str | None) -> timezone:
 
 def _from_match(match: re.Match[str], us_order: bool) -> datetime:
     part = match.groupdict()
-    year = int(part["y"])
+    year = int(part["y"]) + 2000 * (len(part["y"]) == 2)
     if part.get("a"):
         month, day = _month_and_day(int(part["a"]), int(part["b"]), us_order)
     else:

@@ -23,7 +23,8 @@ WORTH = 0.5
 def rare_name(hits: pl.DataFrame, questions: Questions) -> Values:
     """.5 times the share of the question's names that the passage has, of those that few have.
 
-    A name that more than ``FEW`` passages have counts half. ``OPS-41`` and ``!88`` are names too.
+    A name that more than ``FEW`` passages have counts half. ``OPS-41`` and ``!88`` are names too;
+    a branch may write the former ``ops-41_fix``.
     """
     value, rows_of = [0.0] * hits.height, defaultdict[int, list[tuple[int, str]]](list)
     looked_up = {query: names for query, asked in questions.items() if (names := _names(asked))}
@@ -31,17 +32,23 @@ def rare_name(hits: pl.DataFrame, questions: Questions) -> Values:
     for row, (query, title, text) in enumerate(rows):
         rows_of[query].append((row, f"{title} {text}" if questions[query]["places"] else text))
     for query, names in looked_up.items():
-        for name in names:
-            whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-            having = [row for row, text in rows_of[query] if name in text and whole.search(text)]
+        for name, whole in names.items():
+            having = [
+                row
+                for row, text in rows_of[query]
+                if (name in text or name.lower() in text) and whole.search(text)
+            ]
             worth = WORTH if len(having) <= FEW else WORTH / 2
             for row in having if len(having) <= MOST else ():
                 value[row] += worth / len(names)
     return value
 
 
-def _names(asked: Mapping[str, Any]) -> list[str]:
+def _names(asked: Mapping[str, Any]) -> dict[str, re.Pattern[str]]:
     """The names that a question looks up; none of one with more than ``OTHERS`` other words."""
     keys = [place["key"].replace("merge_requests/", "!") for place in asked["places"]]
     names = [asked["name"]] if asked["name"] else [*asked["names"], *filter(None, keys)]
-    return names if len(asked["words"]) <= len(names) + OTHERS else []
+    if len(asked["words"]) > len(names) + OTHERS:
+        return {}
+    bounds = (r"(?<!\w)%s(?!\w)", r"(?i)(?<![^\W_])%s(?![^\W_])")
+    return {name: re.compile(bounds[name in keys] % re.escape(name)) for name in names}

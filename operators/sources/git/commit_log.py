@@ -35,6 +35,10 @@ _GIVEN_NAME = re.compile(r"'[^']*'|`[^`]*`|\S+ into \S+|\b(?:of|in|into|from) \S
 _BARE_MERGE = re.compile(
     r"Merged?\b(?:\W|(?:and|branch(?:es)?|commits?|pull request|remote-tracking|tags?|the)\b)*"
 )
+_OF_TICKET = re.compile(  # a merged branch whose name has the key of a tracker's issue
+    r"Merged?\b[^']*?(?:'|\bfrom )(?:[^' ]*[^' a-zA-Z0-9])?"
+    r"[A-Za-z][A-Za-z0-9]+-[1-9]\d*(?![^\W_]|\.)"
+)
 _PULL_REQUEST = re.compile(r"\s*\(#\d+\)$")
 _NOT_OWN = re.compile(r"#|\t|(?:conflicts|[a-z-]+-by):|see merge request ", re.IGNORECASE)
 
@@ -170,19 +174,22 @@ def each_once(commits: Iterable[Commit], merges: MutableMapping[bytes, Commit]) 
     """The commits, then the merges whose message no earlier commit has.
 
     A forge gives a merge the title of its pull request, often the subject of a commit in it. That
-    commit then gets the merge's line too, with the request's number. A merge without a text of its
-    own is left out. ``merges`` holds those that wait for such a commit, which comes after them.
+    commit then gets the merge's line too, with the request's number. Of a merge without a text of
+    its own the last commit of the branch gets the line, if the branch's name has a key such as
+    ``OPS-41``; others are left out. ``merges`` holds those that wait for a later commit.
     """
     for commit in commits:
         is_merge = len(commit.parents) > 1
         own = own_text(commit.message) if is_merge else commit.subject
         key = " ".join(_PULL_REQUEST.sub("", own).casefold().split()).encode()
         if not is_merge:
-            merge = merges.pop(key, None)
+            merge = merges.pop(key, None) or merges.pop(commit.commit.encode(), None)
             line = f"\n\n{merge.message.strip().splitlines()[0]}" if merge else ""
             yield replace(commit, message=commit.message.rstrip("\n") + line)
         elif key:
             merges[key] = replace(commit, subject=own.partition("\n")[0])
+        elif _OF_TICKET.match(commit.subject[:300]):
+            merges[commit.parents[1].encode()] = commit
     yield from merges.values()
 
 

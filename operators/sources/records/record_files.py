@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from operators.sources.formats.html import html_text
-from operators.sources.formats.json_stream import DAMAGED, file_objects, read_json
+from operators.sources.formats.json_stream import DAMAGED, file_objects
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import ReadIssue
 from operators.sources.records.record_map import Names, value
@@ -26,6 +26,14 @@ FILE = "_file"
 """The field of a record with its file's name, below the folder that was given."""
 
 _ESCAPED = re.compile(rb"(?m)^>(?=>*From )")  # how a mailbox writes such a line
+_MESSAGE_ID = re.compile(r"<[^<>\s]+>")
+_FORWARDED = re.compile(r"\b(?:fwd?|wg|tr|rv) ?:", re.IGNORECASE)
+_REPEATED = re.compile(  # a whole mail without signs of quoting, below what answers it
+    r"(?m)^(?:[_*]{10,80}\s{1,3})?[ *]{0,4}(?:"
+    r"(?:From|Von|De):.*\s{1,3}[ *]{0,4}(?:Sent|Date|Gesendet|Datum|Envoyé|Enviado)\b.*:"
+    r"|(?:On|Am|Le|El)\b.{5,200}(?:wrote|schrieb|écrit|escribió).{0,80}:[ \t]*\n(?!\s{0,9}>))"
+)
+_BETWEEN = re.compile(r"\b(?:in-?line|below|unten|ci-dessous|abajo)\b", re.IGNORECASE)
 _TABLE = re.compile(
     rb"(?:\xef\xbb\xbf)?(?!From )[\w \"][^\n{\[]*[,;\t]"
 )  # of a file without an ending
@@ -101,8 +109,10 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _kind(file: Path) -> str | None:
-    """How a file of this name is read; None: not at all."""
+    """How a file of this name is read; None: not at all, as what macOS adds to a ZIP."""
     ending = file.suffix.lower()
+    if file.name.startswith("."):
+        return None
     if ending in (".csv", ".eml", ".html", ".mbox"):
         return ending[1:]
     return "json" if ending in ("", ".json", ".jsonl", ".ndjson", ".gz") else None
@@ -154,18 +164,34 @@ def _mail(content: bytes) -> dict[str, Any]:
     headers = {name.lower(): _header(mail, name, raw) for name, raw in mail.raw_items()}
     if headers and not headers.get("message-id"):
         headers["message-id"] = f"<{hashlib.sha256(content).hexdigest()[:32]}@none>"
-    above = (headers.get("references") or headers.get("in-reply-to") or "").split()
+    subject = headers.get("subject", "")
+    names = ("references", "in-reply-to", "message-id")
+    *above, own = (_message_ids(headers.get(name, "")) for name in names)
+    answered = above[0] or above[1]
     plain, rich = (mail.get_body((kind,)) for kind in ("plain", "html"))
     text = "" if plain is None else _content(plain)  # a part without headers is no true value
     if not text.strip() and rich is not None:
         text = html_text(_content(rich)).text
+    if answered and not _FORWARDED.search(subject) and (repeated := _REPEATED.search(text)):
+        written = text[: repeated.start()]
+        text = written if written.strip() and not _BETWEEN.search(written) else text
     name, address = parseaddr(headers.get("from", ""))
     return headers | {
-        "author": name or address,
-        "thread": (above or [headers.get("message-id", "")])[0],
+        "author": (name.split(" via ")[0] if headers.get("list-id") else name) or address,
+        "thread": (answered or own or [headers.get("message-id", "")])[0],
         "text": text,
         "files": [one.get_filename() for one in mail.iter_attachments() if one.get_filename()],
     }
+
+
+def _message_ids(header: str) -> list[str]:
+    """The ids in ``header``, each in angle brackets; some programs leave them out.
+
+    >>> _message_ids('Your message of "Mon, 5 Jan" <a@x>'), _message_ids("a@x b@x")
+    (['<a@x>'], ['<a@x>', '<b@x>'])
+    """
+    bare = (f"<{one}>" for one in header.split() if "@" in one)
+    return _MESSAGE_ID.findall(header) or list(bare)
 
 
 def _header(mail: EmailMessage, name: str, raw: str) -> str:
@@ -195,10 +221,13 @@ def name_table(folder: Path, tables: Iterable[Names]) -> dict[str, str]:
         at = folder / table.file
         if not (folder.is_dir() and at.is_file() and at.resolve().parent == folder.resolve()):
             continue
-        try:
-            for one in read_json(at.read_text("utf-8")):
-                key, called = value(table.id, one), value(table.name, one)
+        with at.open("rb") as raw:
+            for _, one in file_objects(at, raw):
+                try:
+                    if isinstance(one, ReadIssue):
+                        raise ValueError(one.reason)
+                    key, called = value(table.id, one), value(table.name, one)
+                except ValueError as error:
+                    raise SourceError(f"{table.file} is no list of names: {error}") from None
                 names |= {str(key): str(called)} if key and called else {}
-        except (TypeError, ValueError) as error:
-            raise SourceError(f"{table.file} is no list of names: {error}") from None
     return names

@@ -105,6 +105,7 @@ class RecordMap(_Model):
     about: str  # what it reads, and how one gets it
     records: Expression | None = None  # the list in what was read; without it, that is a record
     names: list[Names] = []
+    folder: Expression | None = None  # what `_folder` is; without it the first folder of its file
     also: list[str] = []  # maps whose documents this one makes too, behind its own
     documents: list[DocumentMap]
 

@@ -28,7 +28,8 @@ VERSION = 1
 _LINK = re.compile(r"\[([^][\n]*)\]\([^()\s]*\)")
 
 FOLDER = "_folder"
-"""The field of a record with the first folder of its file, or what the map's names call that."""
+"""The field of a record with the first folder of its file, or what the map says instead; as the
+map's names call it."""
 
 _TITLE = 120  # characters of a first message that are the title of its thread
 
@@ -155,14 +156,15 @@ def _fitting(
             yield where, None, page
             continue
         try:
-            found = list(records_in(read, page))
+            found = [{**given, **one} for one in records_in(read, page)]
+            folders = [value(read.folder, one) for one in found]
         except ValueError as error:
             yield where, None, ReadIssue(where, str(error)[:300])
             continue
         total += len(found)
-        for record in found:
-            folder = "#" + str(record.get(FILE, "")).partition("/")[0]
-            record = {**given, FOLDER: names.get(folder, folder[1:]), **record}
+        for record, folder in zip(found, folders, strict=True):
+            folder = folder or str(record.get(FILE, "")).partition("/")[0]
+            record.setdefault(FOLDER, names.get(f"#{folder}", str(folder)))
             for number, kind in enumerate(read.documents):
                 try:
                     fits = kind.when is None or value(kind.when, record)
@@ -297,7 +299,9 @@ def _moment(kind: DocumentMap, member: dict[str, Any]) -> tuple[bool, str]:
 
 
 def _named(author: Any, names: Mapping[str, str]) -> str | None:
-    return names.get(str(author), str(author)) if author else None
+    """Whom an id stands for; never what a folder's does, which tells who may see it."""
+    key = str(author)
+    return (key if key.startswith("#") else names.get(key, key)) if author else None
 
 
 def _text(found: Any) -> str | None:

@@ -24,8 +24,9 @@ _BELOW = re.compile(  # Outlook repeats the whole mail under such a line
     r"(?m)^-+ ?(?:Original Message|Ursprüngliche Nachricht|Message d'origine|Mensaje original) ?-+"
     r"[\s\S]*\Z"
 )
-_SIGNATURE = re.compile(r"(?m)^-- \n[\s\S]{0,1000}\Z")
+_SIGNATURE = re.compile(r"(?m)^(?:-- \n|_{40,}\s[^\n]*mailing list\b)[\s\S]{0,1000}\Z")
 _SIGNATURE_IN = 1_004  # characters at the end of a mail
+_MENTION = re.compile(r"\[~(?:accountid:)?([^]\s]+)\]")  # of a user, in Jira's markup
 _CDATA = re.compile(r"(<ac:plain-text-link-body>\s*)?<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 _STORAGE = (  # elements of Confluence's storage format that HTML does not know
     (r"<ac:parameter\b[^>]*/>", ""),
@@ -51,7 +52,8 @@ def markdown(texts: list[tuple[str | None, Any]], form: str, names: Mapping[str,
         ValueError: a text cannot be converted; says why.
     """
     if form == "jira":  # a process of pandoc for all of them
-        marked = (f"*{head}*\n\n{text}" if head else str(text) for head, text in texts)
+        texts = [(head, _MENTION.sub(r"@\1", str(text))) for head, text in texts]
+        marked = (f"*{head}*\n\n{text}" if head else text for head, text in texts)
         if why := why_missing("jira"):
             raise ValueError(why)
         return converted("\n\n".join(marked).encode(), "jira").text

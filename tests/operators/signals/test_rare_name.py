@@ -44,3 +44,9 @@ def test_a_longer_question_only_mentions_its_names() -> None:
 @pytest.mark.parametrize(("asked", "said"), [("OPS-41", "Closes OPS-41."), ("!88", "as in !88")])
 def test_what_names_the_issue_or_the_request_comes_next(asked: str, said: str) -> None:
     assert order(f"why {asked}", "as in !881", "OPS-410", said) == [2, 0, 1]
+
+
+@pytest.mark.parametrize("branch", ["OPS-41-fix", "feature/OPS-41", "ops-41_fix", "ann/ops_OPS-41"])
+def test_a_branch_whose_name_has_the_key_of_an_issue_names_it(branch: str) -> None:
+    texts = ("Branch `ops-410`", "Branch `devops-41`", f"Branch `{branch}`")
+    assert order("OPS-41", *texts) == [2, 0, 1]

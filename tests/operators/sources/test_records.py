@@ -93,7 +93,7 @@ MERGE_REQUEST = {
     "author": {"name": "Bo"},
     "web_url": "https://gitlab.example/g/app/-/merge_requests/88",
     "created_at": "2026-01-08T10:00:00.000Z",
-    "source_branch": "proxy",
+    "source_branch": "feature/OPS-40-proxy",
     "merge_commit_sha": "0123abc",
 }
 
@@ -191,6 +191,7 @@ def test_merge_requests_discussions_and_issues_of_gitlab_are_told_apart(tmp_path
         file, "gitlab", repo="g/app", base_url="https://gitlab.example/g/app"
     )
     assert (request.corpus, request.title) == ("review", "MR !88 Trust the balancer")
+    assert request.text.endswith("\n\nBranch `feature/OPS-40-proxy`")  # which names a ticket
     told = json.loads(request.metadata)
     assert (told["commit"], told["closes"]) == ("0123abc", [7])
     assert (ticket.corpus, ticket.document_id, ticket.state) == ("issue", "issues/7", "opened")
@@ -450,6 +451,27 @@ def test_a_maildir_is_read_without_links(tmp_path: Path) -> None:
 def test_a_mail_is_read_without_what_it_answers(tmp_path: Path, body: str, text: str) -> None:
     (thread,) = documents(mailbox(tmp_path, HEAD + b"\n" + body.encode() + b"\n"), "mail")
     assert thread.text == f"**Bo**\n\n{text}"
+
+
+@pytest.mark.parametrize(
+    ("subject", "text", "read"),
+    [
+        ("Re: Loop", "Done.", "**Bo**\n\nDone."),
+        ("Re: Loop", "Done, see below.", "**Bo**\n\nDone, see below."),
+        ("Fwd: Loop", "Done.", "**Bo**\n\nDone."),
+    ],
+)
+def test_an_answer_is_read_without_the_whole_mail_below_it_and_in_its_thread(
+    tmp_path: Path, subject: str, text: str, read: str
+) -> None:
+    head = HEAD.replace(b"Bo <", b"Bo via List <").replace(b"Proxy", subject.encode())
+    head += b"List-Id: x\nIn-Reply-To: a@x\n"
+    repeated = "From: Ann <ann@x>\nSent: Monday\nSubject: Loop\n\nIt loops."
+    body = f"\n{text}\n\n________________________________\n{repeated}\n".encode()
+    (thread,) = documents(mailbox(tmp_path, head + body), "mail")
+    assert thread.document_id == "<a@x>"
+    assert thread.text.startswith(read)
+    assert ("It loops." in thread.text) == (subject[0] == "F" or "below" in text)
 
 
 def test_a_mail_with_a_damaged_header_is_read(tmp_path: Path) -> None:

@@ -184,6 +184,7 @@ def merge(repo: Any, message: str, *subjects: str) -> list[str]:
         "Merge branch 'fix/a b' of host.example:ann/app into main",
         "Merge remote-tracking branch 'origin/side'\n\nConflicts:\n\ta.py\n\n# Conflicts:\n#\ta.py",
         "Merge pull request #12 from ann/side",
+        "Merge branch 'main' into OPS-41-x",
         "Merge branch 'side' into 'main'\n\nSee merge request ann/app!12",
     ],
 )
@@ -212,6 +213,19 @@ def test_a_merge_does_not_stand_beside_the_commit_that_says_the_same(
     assert merge(repo, message, "Fix the cache", "tests") == ["tests", "Fix the cache", "base"]
     fix = list(repo.documents("history").values())[1]
     assert fix.text == f"Fix the cache\n\n{message.splitlines()[0]}\n\nFiles:\nb.py\n"
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Merge branch 'feature/OPS-41-x' into main", "Merge pull request #12 from ann/ops-41_x"],
+)
+def test_the_last_commit_of_a_branch_names_the_ticket_that_only_the_merge_does(
+    repo: Any, message: str
+) -> None:
+    assert merge(repo, message, "wip", "fix") == ["fix", "wip", "base"]
+    assert (
+        next(iter(repo.documents("history").values())).text == f"fix\n\n{message}\n\nFiles:\nb.py\n"
+    )
 
 
 CODE = "import os\n\n\ndef flush(cache):\n    a = 1\n    cache.clear()\n    return a\n"

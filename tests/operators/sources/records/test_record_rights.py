@@ -96,10 +96,57 @@ def test_a_restriction_to_someone_without_a_name_opens_nothing(
     assert allowed(document) == [*named]
 
 
-def test_a_confidential_issue_of_gitlab_is_not_for_everybody(tmp_path: Path) -> None:
-    issue = {"iid": 7, "issue_type": "issue", "title": "Leak", "confidential": True}
-    hidden, plain = read(tmp_path, "gitlab", {"a.json": [issue, {"iid": 8, "title": "Loop"}]})
-    assert (allowed(hidden), allowed(plain)) == (["confidential"], None)
+@pytest.mark.parametrize(
+    ("visibility", "issues", "open_issue", "request_"),
+    [
+        ("public", "enabled", ["everyone"], ["everyone"]),
+        ("public", "private", ["gitlab:g/app"], ["everyone"]),
+        ("internal", "enabled", ["gitlab:g/app"], ["gitlab:g/app"]),
+        ("private", "enabled", ["gitlab:g/app"], ["gitlab:g/app"]),
+        (None, "enabled", None, None),
+    ],
+)
+def test_a_project_of_gitlab_says_who_sees_it_and_a_confidential_issue_is_for_fewer(
+    tmp_path: Path,
+    visibility: str | None,
+    issues: str,
+    open_issue: list[str] | None,
+    request_: list[str] | None,
+) -> None:
+    project = {"id": 3, "path_with_namespace": "g/app", "visibility": visibility}
+    project |= {"issues_access_level": issues, "merge_requests_access_level": "enabled"}
+    issue = {"iid": 7, "title": "Leak", "project_id": 3, "confidential": False}
+    said = {"project_id": 3, "body": "b", "author": {"name": "#3"}, "noteable_iid": 7}
+    records: list[dict[str, Any]] = [
+        issue,
+        issue | {"iid": 8, "confidential": True, "references": {"full": "g/app#8"}},
+        {"iid": 9, "title": "of another project", "project_id": 4, "confidential": False},
+        {"iid": 10, "title": "that does not say whether it is confidential", "project_id": 3},
+        {"iid": 1, "title": "Fix", "project_id": 3, "source_branch": "fix"},
+        {"id": "d1", "notes": [said | {"noteable_type": "MergeRequest"}]},
+        {"id": "d2", "notes": [said | {"noteable_type": "Issue"}]},
+        issue | {"iid": 11, "confidential": True},
+    ]
+    found = read(tmp_path, "gitlab", {"projects.json": project, "records.json": records})
+    fewer = ["gitlab:g/app:confidential"]
+    assert {one.document_id: allowed(one) for one in found} == {
+        "issues/7": open_issue,
+        "issues/8": fewer,
+        "issues/9": None,
+        "issues/10": None,
+        "merge_requests/1": request_,
+        "merge_requests/7/d1": request_,
+        "issues/7/d2": None,  # its issue may be confidential
+        "issues/11": [],
+    }
+    assert "gitlab:" not in " ".join(one.text for one in found)  # an author's name names no project
+
+
+@pytest.mark.parametrize("level", [{"name": "board"}, {"id": "board"}])
+def test_a_security_level_of_jira_is_a_group(tmp_path: Path, level: dict[str, str]) -> None:
+    issue = {"key": "OPS-1", "fields": {"summary": "A", "security": level}}
+    (hidden,) = read(tmp_path, "jira", {"a.json": {"issues": [issue]}})
+    assert allowed(hidden) == ["board"]
 
 
 def test_a_security_level_in_a_table_of_jira_is_a_group(tmp_path: Path) -> None:
