@@ -31,7 +31,9 @@ _FORWARDED = re.compile(r"\b(?:fwd?|wg|tr|rv) ?:", re.IGNORECASE)
 _REPEATED = re.compile(  # a whole mail without signs of quoting, below what answers it
     r"(?m)^(?:[_*]{10,80}\s{1,3})?[ *]{0,4}(?:"
     r"(?:From|Von|De):.*\s{1,3}[ *]{0,4}(?:Sent|Date|Gesendet|Datum|Envoyé|Enviado)\b.*:"
-    r"|(?:On|Am|Le|El)\b.{5,200}(?:wrote|schrieb|écrit|escribió).{0,80}:[ \t]*\n(?!\s{0,9}>))"
+    # with a day and a time: prose says "On this machine the program wrote:" too
+    r"|(?:On|Am|Le|El)\b(?=.{0,60}\b(?:19|20)\d\d\b)(?=.{0,90}\b\d\d?[:h]\d\d\b).{5,200}"
+    r"(?:wrote|schrieb|écrit|escribió).{0,80}:[ \t]*\n(?!\s{0,9}>))"
 )
 _BETWEEN = re.compile(r"\b(?:in-?line|below|unten|ci-dessous|abajo)\b", re.IGNORECASE)
 _TABLE = re.compile(
