@@ -53,6 +53,7 @@ EXPERIMENTS = {
     "search_depth_200": "`search_depth: 50` instead of 200",
     "no_dedup": "`deduped: guarded`, `unique: guarded`",
     "jaccard_dedup": "copies by what they say instead of by their words alone",
+    "cosine_dedup": "copies by what they say instead of by their embeddings alone",
     "newest_dedup": "copies by what they say instead of the newest of near-copies",
     "no_recency": "`aged_hits: step`",
     "whole_questions": "`reduced_queries: long`",

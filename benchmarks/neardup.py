@@ -97,7 +97,7 @@ TEXT_RULES: dict[str, Rule] = {
     "guarded": lambda merged, chunks: within.guarded(merged, chunks, index_similarity(chunks)),
     "jaccard": lambda merged, chunks: within.jaccard(merged, chunks, index_similarity(chunks)),
 }
-VECTOR_RULES: dict[str, Rule] = {"newest": within.newest}
+VECTOR_RULES: dict[str, Rule] = {"cosine": within.cosine, "newest": within.newest}
 
 
 def table(pairs: pl.DataFrame, rules: dict[str, Rule], vectors: np.ndarray | None) -> pl.DataFrame:

@@ -124,6 +124,15 @@ def unique__jaccard(
 
 
 @tag(stage="order", frame="FUSED")
+@config.when(unique_variant="cosine")
+def unique__cosine(
+    reranked: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
+) -> pl.DataFrame:
+    """The list without near-duplicates in other documents, by cosine of the embeddings."""
+    return across.cosine(reranked, chunks, threshold=cosine_threshold)
+
+
+@tag(stage="order", frame="FUSED")
 @config.when(unique_variant="guarded")
 def unique__guarded(
     reranked: pl.DataFrame,

@@ -252,6 +252,15 @@ def merged__rrf(normalized: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
 
 
 @tag(stage="score", frame="MERGED")
+@config.when(merged_variant="weighted_rrf")
+def merged__weighted_rrf(
+    normalized: pl.DataFrame, corpus_settings: pl.DataFrame, rrf_k: float = 60.0
+) -> pl.DataFrame:
+    """One score per hit, by reciprocal rank fusion with a weight for each list."""
+    return merge.weighted_rrf(normalized, _vector_weights(corpus_settings), rrf_k=rrf_k)
+
+
+@tag(stage="score", frame="MERGED")
 @config.when(merged_variant="convex")
 def merged__convex(
     normalized: pl.DataFrame, lexical_weight: pl.DataFrame, corpus_settings: pl.DataFrame
@@ -290,6 +299,15 @@ def deduped__jaccard(
 ) -> pl.DataFrame:
     """The merged lists without near-duplicates in a corpus, by token overlap (Jaccard)."""
     return within.jaccard(merged, chunks, similarity_index, threshold=jaccard_threshold)
+
+
+@tag(stage="score", frame="DEDUPED")
+@config.when(deduped_variant="cosine")
+def deduped__cosine(
+    merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
+) -> pl.DataFrame:
+    """The merged lists without near-duplicates in other documents of a corpus, by cosine."""
+    return within.cosine(merged, chunks, threshold=cosine_threshold)
 
 
 @tag(stage="score", frame="DEDUPED")

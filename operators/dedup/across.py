@@ -11,10 +11,10 @@ import polars as pl
 from operators.arrays.rows import by_rank, replaced
 from operators.arrays.segments import Column, Floats, Integers, places, positions
 from operators.dedup.changes import change_representatives
-from operators.dedup.cosine import unit_vectors
+from operators.dedup.cosine import cosine_representatives, unit_vectors
 from operators.dedup.guarded import guarded_representatives
 from operators.dedup.jaccard import jaccard_representatives
-from operators.dedup.newest import newest_representatives
+from operators.dedup.newest import documents, newest_representatives
 from operators.dedup.representatives import absorb
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity, joined
 from operators.dedup.twins import twin_representatives
@@ -31,6 +31,17 @@ def jaccard(
     index, number = entries(hits, known)
     same = jaccard_representatives(query_id, number, index.tokens, threshold=threshold)
     return _unique(hits, same)
+
+
+def cosine(hits: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
+    """``hits`` without those with a cosine >= ``threshold`` to a better one in another document.
+
+    ``chunks`` (``CHUNKS``) has the hits' embeddings.
+    """
+    hits, query_id = _one_place_a_change(hits)
+    vectors, number = _vectors(hits, chunks)
+    of = documents(hits)
+    return _unique(hits, cosine_representatives(query_id, number, vectors, of, threshold=threshold))
 
 
 def guarded(

@@ -9,10 +9,10 @@ import polars as pl
 
 from operators.arrays.rows import by_rank_in_corpora, chunk_rows, index, list_numbers
 from operators.arrays.segments import Integers
-from operators.dedup.cosine import unit_vectors
+from operators.dedup.cosine import cosine_representatives, unit_vectors
 from operators.dedup.guarded import guarded_representatives
 from operators.dedup.jaccard import jaccard_representatives
-from operators.dedup.newest import newest_representatives
+from operators.dedup.newest import documents, newest_representatives
 from operators.dedup.representatives import drop_duplicates
 from operators.dedup.similarity_index import SimilarityIndex
 
@@ -26,6 +26,14 @@ def jaccard(
     """
     hits, list_number, row = _present(merged, chunks)
     representative = jaccard_representatives(list_number, row, known.tokens, threshold=threshold)
+    return drop_duplicates(hits, representative)
+
+
+def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
+    """``merged`` without hits with a cosine >= ``threshold`` to a better hit elsewhere."""
+    hits, list_number, row = _present(merged, chunks)
+    vectors, of = unit_vectors(chunks["embedding"]), documents(chunks)[row]
+    representative = cosine_representatives(list_number, row, vectors, of, threshold=threshold)
     return drop_duplicates(hits, representative)
 
 

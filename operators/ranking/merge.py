@@ -36,6 +36,15 @@ def rrf(normalized: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
     return _merged(normalized, vector, text)
 
 
+def weighted_rrf(
+    normalized: pl.DataFrame, vector_weights: Mapping[str, float], *, rrf_k: float = 60
+) -> pl.DataFrame:
+    """As :func:`rrf`, the vector list times the corpus's weight, the text list times the rest."""
+    share = _shares(vector_weights)
+    vector, text = reciprocal("vector_rank", rrf_k), reciprocal("text_rank", rrf_k)
+    return _merged(normalized, share * vector, (1 - share) * text)
+
+
 def convex(
     normalized: pl.DataFrame, lexical_weight: pl.DataFrame, vector_weights: Mapping[str, float]
 ) -> pl.DataFrame:

@@ -42,9 +42,9 @@ def test_every_stage_has_its_frame(
     [
         {},
         {"fused": "rrf", "aged_hits": "off", "merged": "rrf"},
-        {"fused": "comb_sum", "aged_hits": "off", "weighted": "off"},
+        {"fused": "comb_sum", "aged_hits": "off", "weighted": "off", "merged": "weighted_rrf"},
         {"unique": "jaccard", "deduped": "jaccard"},
-        {"packed": "tokens", "merged": "text_only"},
+        {"unique": "cosine", "packed": "tokens", "deduped": "cosine", "merged": "text_only"},
         {"unique": "newest", "deduped": "newest", "normalized": "by_list"},
         {"unique": "off", "deduped": "off", "merged": "vector_only"},
     ],

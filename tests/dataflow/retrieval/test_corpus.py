@@ -48,7 +48,7 @@ def test_what_one_text_of_a_question_lacks_counts_as_the_run_says(
     ("given", "unique"),
     [
         ("unified", "jaccard"),
-        ("unified", "newest"),
+        ("unified", "cosine"),
         ("merged", "guarded"),
         ("vector_hits", "guarded"),
     ],

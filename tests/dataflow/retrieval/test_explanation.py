@@ -45,7 +45,7 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
 
 @given(
     data=st.data(),
-    merged=st.sampled_from(["rrf", "convex", "vector_only", "text_only"]),
+    merged=st.sampled_from(["rrf", "weighted_rrf", "convex", "vector_only", "text_only"]),
     fused=st.sampled_from(["rrf", "comb_sum"]),
     normalized=st.sampled_from(["common_scale", "by_list"]),
     recency=st.sampled_from(["step", "off"]),
@@ -80,7 +80,7 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     ids = sorted(world.found)
     overrides = {**world.overrides(*ids), "queries": make_queries(*ids, trigger=trigger)}
     overrides["languages"] = languages
-    if merged == "convex":
+    if merged in ("convex", "weighted_rrf"):
         overrides["vector_weight"] = share
     if normalized == "by_list":
         overrides |= {"vector_norm": norms[0], "text_norm": norms[1]}

@@ -44,6 +44,7 @@ RULES: dict[str, Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]] = {
         merged, chunks, index_similarity(chunks), threshold=0.6
     ),
     "guarded": lambda merged, chunks: within.guarded(merged, chunks, index_similarity(chunks)),
+    "cosine": within.cosine,
     "newest": within.newest,
     "off": within.off,
 }

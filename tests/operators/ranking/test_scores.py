@@ -231,6 +231,18 @@ def test_rrf_is_the_sum_of_reciprocal_ranks(vector: list[Row], text: list[Row], 
     check_equal(merge.rrf(sides_of(vector, text), rrf_k=k), formula(vector, text, score))
 
 
+@given(lists, lists, constants, st.sampled_from([0.0, 0.3, 0.5, 1.0]))
+def test_weighted_rrf_weighs_each_list(
+    vector: list[Row], text: list[Row], k: float, w: float
+) -> None:
+    def score(v: int | None, t: int | None) -> float:
+        near, words = (0.0 if rank is None else 1 / (k + rank) for rank in (v, t))
+        return w * near + (1 - w) * words
+
+    found = merge.weighted_rrf(sides_of(vector, text), {"code": w}, rrf_k=k)
+    check_equal(found, formula(vector, text, score))
+
+
 @given(lists, lists, st.sampled_from([0.0, 0.3, 1.0]))
 def test_a_convex_merge_weighs_both_values_and_the_words_of_the_question(
     vector: list[Row], text: list[Row], w: float
@@ -251,6 +263,7 @@ def test_a_merge_of_one_list_has_no_hit_of_the_other() -> None:
 
 MERGES: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "rrf": merge.rrf,
+    "weighted_rrf": lambda normalized: merge.weighted_rrf(normalized, EVEN),
     "convex": lambda normalized: merge.convex(normalized, NO_WORDS, EVEN),
     "vector_only": merge.vector_only,
     "text_only": merge.text_only,
@@ -281,7 +294,11 @@ def test_a_corpus_has_the_same_bits_alone_and_beside_others(
         pl.concat([*of, empty(schema)]) for of, schema in ((near, VECTOR_HITS), (text, TEXT_HITS))
     ]
     scale = score_scale(*whole)
-    merges = {**MERGES, "convex": lambda normalized: merge.convex(normalized, HALF, weights)}
+    merges = {
+        **MERGES,
+        "weighted_rrf": lambda normalized: merge.weighted_rrf(normalized, weights),
+        "convex": lambda normalized: merge.convex(normalized, HALF, weights),
+    }
 
     def merged(vector: pl.DataFrame, words: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         sides = side_by_side(vector, words)
