@@ -74,7 +74,8 @@ def records_of(path: Path) -> Iterator[tuple[str, Any]]:
         SourceError: nothing at ``path`` can be read.
     """
     if path.is_dir() and (path / "cur").is_dir():
-        for file in _files(path / "cur") + _files(path / "new"):
+        parts = (path / "cur", path / "new")  # git keeps no empty folder
+        for file in (file for part in parts if part.exists() for file in _files(part)):
             yield _mail_at(file.relative_to(path).as_posix(), file.read_bytes())
         return
     files = _files(path) if path.is_dir() else [path]
@@ -95,7 +96,7 @@ def records_of(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files below ``folder`` in order, without links and pipes.
+    """The files below ``folder`` in order, without links, pipes and hidden folders, such as git's.
 
     Raises:
         OSError: a folder cannot be read: its files are not gone.
@@ -105,7 +106,8 @@ def _files(folder: Path) -> list[Path]:
         raise error
 
     found = []
-    for root, _, names in os.walk(folder, onerror=stop):
+    for root, folders, names in os.walk(folder, onerror=stop):
+        folders[:] = (one for one in folders if not one.startswith("."))
         found += [Path(root, name) for name in names]
     return sorted(one for one in found if one.is_file() and not one.is_symlink())
 

@@ -438,6 +438,16 @@ def test_a_maildir_is_read_without_links(tmp_path: Path) -> None:
     (tmp_path / "outside").write_bytes(HEAD + b"\nsecret\n")
     (tmp_path / "box" / "new" / "2.host").symlink_to(tmp_path / "outside")
     assert [one.text for one in documents(tmp_path / "box", "mail")] == ["**Bo**\n\nhi"]
+    (tmp_path / "box" / "new" / "2.host").unlink()
+    (tmp_path / "box" / "new").rmdir()  # as git leaves it, which keeps no empty folder
+    assert [one.text for one in documents(tmp_path / "box", "mail")] == ["**Bo**\n\nhi"]
+
+
+def test_a_folder_is_read_without_the_folder_of_git(tmp_path: Path) -> None:
+    (tmp_path / "1.eml").write_bytes(HEAD + b"\nhi\n")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    assert [one.text for one in documents(tmp_path, "mail")] == ["**Bo**\n\nhi"]
 
 
 @pytest.mark.parametrize(
