@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -415,5 +416,6 @@ def test_a_writer_that_waits_for_the_step_leaves_its_names(
             writer = thread.submit(store.run, partial(_move, path="other/page.md"))
             while watch.execute(waiting).fetchone() == (0,):
                 assert not writer.done()
+                time.sleep(0.01)
         writer.result()
     assert _names(store) == ("other/page.md", True)

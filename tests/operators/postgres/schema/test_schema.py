@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -117,6 +118,7 @@ def test_who_waited_for_its_turn_sees_what_the_others_made(
             with psycopg.connect(server_dsn, autocommit=True) as watch:
                 while "try" not in watch.execute(asked, [conn.info.backend_pid]).fetchone()[0]:
                     assert not waiting.done()
+                    time.sleep(0.01)
             apply_migrations(other, SCHEMA, PATH)
             other.commit()
             assert waiting.result() == []
@@ -176,6 +178,7 @@ def test_two_that_build_the_same_indexes_at_once_both_end_well(
         loads = [threads.submit(make_searchable, store, ["code"]) for _ in range(2)]
         while watch.execute(waiting).fetchone() != (2,):
             assert not any(load.done() for load in loads)
+            time.sleep(0.01)
         writer.rollback()
         for load in loads:
             load.result()
