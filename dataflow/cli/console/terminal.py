@@ -403,7 +403,7 @@ def show_report(report: IngestReport, collection: str) -> None:
             f" not tried again; `crosscorpus status -C {collection}` says which and why"
         )
     if report.hidden:
-        documents = counted(report.hidden, "document is", "documents are")
+        documents = counted(report.hidden, "document here is", "documents here are")
         OUT.print(
             f"[yellow]{documents} for you alone[/]: nothing says who may see "
             f"them; `crosscorpus rights set FILE -C {collection}` does"

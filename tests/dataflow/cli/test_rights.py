@@ -106,7 +106,7 @@ def test_what_no_record_speaks_of_is_for_its_importer_until_rules_are_set(
     secret = {"key": "OPS-2", "fields": {"summary": "Proxy leaks", "security": {"name": "board"}}}
     for issues in ([plain], [plain, secret]):
         report = " ".join(ingest(*issues).split())
-        assert "1 document is for you alone: nothing says who may see" in report
+        assert "1 document here is for you alone: nothing says who may see" in report
         assert "`crosscorpus rights set FILE -C rights-new`" in report
         assert ann_sees() == []
     found = crosscorpus("query", "proxy", "-C", "rights-new").stdout
