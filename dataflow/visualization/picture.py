@@ -76,19 +76,18 @@ def picture(description: Description) -> Picture:
 def overview(description: Description) -> Picture:
     """The picture of the stages: a box for each, with the names of some of its nodes.
 
-    If two stages need each other, only the arrow in the direction of the flow is drawn.
+    Only arrows in the direction of the flow are drawn.
     """
     nodes = [node for node in description.nodes.values() if node.stage]
     members: dict[str, list[Described]] = {}
     for node in nodes:
         members.setdefault(node.stage, []).append(node)
     stage_of = {node.name: node.stage for node in nodes}
-    needs = _with_the_flow(
-        {
-            stage: {stage_of.get(n, stage) for one in members[stage] for n in one.needs} - {stage}
-            for stage in stage_colours(description)
-        }
-    )
+    position = {stage: number for number, stage in enumerate(stage_colours(description))}
+    needs = {
+        stage: {stage_of.get(n, stage) for one in of for n in one.needs}
+        for stage, of in members.items()
+    }
     grouped = {
         stage: Described(
             name=stage,
@@ -97,7 +96,7 @@ def overview(description: Description) -> Picture:
             implementation="",
             io=any(one.io for one in of),
             field_of="",
-            needs=tuple(sorted(needs[stage])),
+            needs=tuple(sorted(n for n in needs[stage] if position[n] < position[stage])),
             inputs=(),
             parameters={},
         )
@@ -106,32 +105,6 @@ def overview(description: Description) -> Picture:
     shown = picture(Description(grouped, {}, {}))
     boxes = {name: replace(box, notes=_some(members[name])) for name, box in shown.boxes.items()}
     return replace(shown, boxes=boxes, legend=stage_colours(description), by_stage=True)
-
-
-def _with_the_flow(needs: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The needs of each stage, with the stages in the order of the flow, without cycles.
-
-    >>> _with_the_flow({"read": {"check"}, "check": {"read"}})
-    {'read': set(), 'check': {'read'}}
-    """
-    kept: dict[str, set[str]] = {stage: set() for stage in needs}
-    position = {stage: number for number, stage in enumerate(needs)}
-    arrows = [(need, stage) for stage, of in needs.items() for need in sorted(of)]
-    for need, stage in sorted(arrows, key=lambda arrow: position[arrow[0]] > position[arrow[1]]):
-        if stage not in _needed(kept, need):
-            kept[stage].add(need)
-    return kept
-
-
-def _needed(needs: dict[str, set[str]], stage: str) -> set[str]:
-    """All direct and indirect needs of a stage."""
-    needed: set[str] = set()
-    waiting = [stage]
-    while waiting:
-        new = needs[waiting.pop()] - needed
-        needed |= new
-        waiting += new
-    return needed
 
 
 def _some(members: list[Described], lines: int = 4) -> tuple[str, ...]:
