@@ -35,7 +35,7 @@ def to_dot(
     orient = orient or ("LR" if shown.by_stage else "TB")
     lines = [
         "digraph dataflow {",
-        f'  rankdir={orient}; compound=true; newrank=true; ranksep="0.26"; nodesep="0.14";',
+        f'  rankdir={orient}; newrank=true; ranksep="0.26"; nodesep="0.14";',
         '  fontname="Helvetica"; pad="0.15"; bgcolor="white"; splines=true;',
         '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=12, '
         f'height=0.38, margin="0.10,0.045", color="{_GREY}", fontcolor="{_INK}"];',
@@ -61,10 +61,6 @@ def to_dot(
     for (start, end), mark in shown.arrows.items():
         look = f" [{_listed(_ARROWS[mark])}]" if mark in _ARROWS else ""
         lines.append(f"  {_quote(start)} -> {_quote(end)}{look};")
-    for (subgraph, reader), mark in shown.bundles.items():
-        whole = {"color": "#b6bec8", "style": "dotted"} | _ARROWS.get(mark, {})
-        whole |= {"ltail": f"cluster_{subgraph}"}
-        lines.append(f"  {_quote(shown.outputs[subgraph])} -> {_quote(reader)} [{_listed(whole)}];")
     return "\n".join([*lines, "}", ""])
 
 
@@ -113,7 +109,7 @@ def _legend(shown: Picture) -> list[str]:
     keys = [(f'bgcolor="{colour}"', meaning) for meaning, colour in shown.legend.items()]
     if any(box.node.io for box in shown.boxes.values()):
         keys.append((f'border="2" color="{_IO}"', "does I/O"))
-    if faint := [*shown.arrows.values(), *shown.bundles.values()].count(IMPLIED):
+    if faint := [*shown.arrows.values()].count(IMPLIED):
         keys.append((f'bgcolor="{_FAINT}"', f"{faint} pale arrows: a longer way leads there too"))
     rows = [
         f'<tr><td {look} width="24"> </td><td align="left">{html.escape(meaning)}</td></tr>'

@@ -22,9 +22,7 @@ def fold(shown: Picture) -> Picture:
         shown,
         boxes=boxes,
         arrows={e: mark for e, mark in shown.arrows.items() if e[0] in boxes and e[1] in boxes},
-        bundles={e: m for e, m in shown.bundles.items() if e[0] in kept and e[1] in boxes},
         titles=kept,
-        outputs={one: shown.outputs[one] for one in kept},
     )
 
 
@@ -51,7 +49,6 @@ def _look(shown: Picture, subgraph: str) -> Hashable:
     return (
         tuple(sorted((_short(b.node.name, subgraph), *_seen(b)) for b in boxes)),
         tuple(sorted((*ends(e), mark) for e, mark in shown.arrows.items() if own & {*e})),
-        tuple(sorted((e[1], mark) for e, mark in shown.bundles.items() if e[0] == subgraph)),
     )
 
 

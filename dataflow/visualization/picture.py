@@ -1,8 +1,7 @@
 """The content of a picture of a graph, before it is written as DOT: boxes, arrows and clusters.
 
 A picture must stay readable with six sub-graphs: an arrow that a longer path implies is pale, and
-the legend counts these. The parts of a node's result have no boxes. If a node reads values inside a
-sub-graph other than its result, the picture has one dotted arrow from the whole sub-graph.
+the legend counts these. The parts of a node's result have no boxes.
 """
 
 from collections.abc import Mapping
@@ -39,9 +38,7 @@ class Picture:
 
     boxes: dict[str, Box]  # the drawn nodes by name, sorted
     arrows: dict[Edge, str]  # (from, to) between boxes -> its mark
-    bundles: dict[Edge, str]  # (sub-graph, box that reads from inside it) -> its mark
     titles: dict[str, str]  # sub-graph -> the title of its cluster, sorted
-    outputs: dict[str, str]  # sub-graph -> the node that is its result
     inputs: tuple[tuple[str, str, tuple[str, ...]], ...]  # name, type, readers
     legend: dict[str, str]  # stage -> colour
     by_stage: bool = False  # one box per stage, named by it
@@ -57,17 +54,14 @@ def picture(description: Description) -> Picture:
     Args:
         description: from :func:`dataflow.visualization.graph_model.describe`.
     """
-    arrows, bundles = drawn_edges(description)
     shown = drawn_nodes(description)
     return Picture(
         boxes={
             name: Box(node, tuple(filter(None, (node.variant, node.owner))))
             for name, node in shown.items()
         },
-        arrows=arrows,
-        bundles=bundles,
+        arrows=drawn_edges(description),
         titles={one: one for one in description.outputs},
-        outputs=description.outputs,
         inputs=_read_inputs(description),
         legend=stage_colours(description),
     )
@@ -130,45 +124,21 @@ def drawn_nodes(description: Description) -> dict[str, Described]:
     return {name: node for name, node in nodes.items() if node.field_of not in nodes}
 
 
-def drawn_edges(description: Description) -> tuple[dict[Edge, str], dict[Edge, str]]:
-    """The arrows of a picture, and the bundled ones from a whole sub-graph to a node.
-
-    Each has its mark: ``IMPLIED`` or none.
-    """
-    full = all_edges(description)
-    behind = _descendants(full)
-    inside, across, bundled = parted_edges(description)
-    readers: dict[str, set[str]] = {}  # of a node; of a whole sub-graph, by its name
-    for start, end in full - inside:
+def drawn_edges(description: Description) -> dict[Edge, str]:
+    """The arrows of a picture, sorted, each with its mark: ``IMPLIED`` or none."""
+    edges = all_edges(description)
+    home = {name: node.subgraph for name, node in description.nodes.items()}
+    across = {(start, end) for start, end in edges if not home[start] or home[start] != home[end]}
+    behind = _descendants(edges)
+    readers: dict[str, set[str]] = {}
+    for start, end in across:
         readers.setdefault(start, set()).add(end)
-        if subgraph := description.nodes[start].subgraph:
-            readers.setdefault(f"{subgraph}.", set()).add(end)
 
-    def implied(end: str, others: set[str]) -> bool:
-        """Whether another reader of the same source leads to the same end."""
-        return any(end in behind[other] for other in others - {end})
+    def implied(start: str, end: str) -> bool:
+        """Whether another reader of the same node, outside its sub-graph, leads to the same end."""
+        return any(end in behind[other] for other in readers[start] - {end})
 
-    marks = {edge: IMPLIED if implied(edge[1], readers[edge[0]]) else "" for edge in across}
-    arrows = dict.fromkeys(inside, "") | marks
-    return (
-        dict(sorted(arrows.items())),
-        {e: IMPLIED if implied(e[1], readers[f"{e[0]}."]) else "" for e in sorted(bundled)},
-    )
-
-
-def parted_edges(description: Description) -> tuple[set[Edge], set[Edge], set[Edge]]:
-    """The edges inside sub-graphs, those across, and the bundled ones that start inside one."""
-    nodes, outputs = description.nodes, set(description.outputs.values())
-    inside, across, bundled = set(), set(), set()
-    for start, end in all_edges(description):
-        subgraph = nodes[start].subgraph
-        if subgraph and nodes[end].subgraph == subgraph:
-            inside.add((start, end))
-        elif subgraph and start not in outputs:
-            bundled.add((subgraph, end))
-        else:
-            across.add((start, end))
-    return inside, across, bundled
+    return {e: IMPLIED if e in across and implied(*e) else "" for e in sorted(edges)}
 
 
 def all_edges(description: Description) -> set[Edge]:

@@ -12,7 +12,7 @@ from dataflow.visualization.dot import to_dot
 from dataflow.visualization.graph_model import Described
 from dataflow.visualization.picture import Box, Edge, Picture
 from dataflow.visualization.png import draw
-from tools.docs_site.nodes import PageNode, nodes
+from tools.docs_site.nodes import PageNode
 
 Draw = Callable[[str], str]
 """Gives the SVG of a graph in the DOT language."""
@@ -56,8 +56,7 @@ def around(node: PageNode, draw: Draw, links: Mapping[str, str]) -> str:
         links: of a box's short name, the address of its page.
     """
     shown, name = _picture_with(node)
-    edges = _edges(shown)
-    kept = {edge for edge in edges if name in edge}
+    kept = {edge for edge in shown.arrows if name in edge}
     before, after = {one for one, _ in kept} - {name}, {one for _, one in kept} - {name}
     shown = _part(shown, {name, *before, *after}, kept, links)
     shown = _cut(_cut(shown, sorted(before), name, 0), sorted(after), name, 1)
@@ -69,7 +68,7 @@ def of_stage(graph: str, stage: str, draw: Draw, links: Mapping[str, str]) -> st
     """The SVG of a stage: its nodes, and dashed those of other stages that they read."""
     shown = graph_picture(graph)
     own = {name for name, box in shown.boxes.items() if box.node.stage == stage}
-    kept = {(one, two) for one, two in _edges(shown) if two in own}
+    kept = {(one, two) for one, two in shown.arrows if two in own}
     others = {one for one, _ in kept} - own
     part = _part(shown, own | others, kept, links)
     dashed = {name: _styled(part.boxes[name], style="rounded,filled,dashed") for name in others}
@@ -105,29 +104,6 @@ def _picture_with(node: PageNode) -> tuple[Picture, str]:
     raise LookupError(f"no shipped configuration has the node {node.name}")
 
 
-def _edges(shown: Picture) -> set[Edge]:
-    """Every arrow between boxes, those that a picture bundles too."""
-    owners = _owners(shown)
-    return {
-        (owners[need], name)
-        for name, box in shown.boxes.items()
-        for need in box.node.needs
-        if need in owners
-    }
-
-
-def _owners(shown: Picture) -> dict[str, str]:
-    """The box of each drawn node, and of each part of its result."""
-    fields: dict[str, list[str]] = {}
-    for node in nodes():
-        fields.setdefault(node.name, []).extend(node.fields)
-    owners = {name: name for name in shown.boxes}
-    for name, box in shown.boxes.items():
-        inside = f"{box.node.subgraph}." if box.node.subgraph else ""
-        owners |= {f"{inside}{part}": name for part in fields.get(box.node.short, ())}
-    return owners
-
-
 def _part(
     shown: Picture, names: Iterable[str], edges: Iterable[Edge], links: Mapping[str, str]
 ) -> Picture:
@@ -138,7 +114,6 @@ def _part(
         shown,
         boxes=boxes,
         arrows=dict.fromkeys(sorted(edges), ""),
-        bundles={},
         titles={one: title for one, title in shown.titles.items() if one in homes},
     )
 
