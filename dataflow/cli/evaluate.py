@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import typer
 
 from dataflow.cli.options import (
-    AllCorpora,
     AsJson,
     Collection,
     Measures,
@@ -48,7 +47,6 @@ class EvaluateOptions:
             "and path at the best; a passage, every chunk."
         ),
     ] = "document"
-    all_corpora: AllCorpora = False
     on: Annotated[
         str | None,
         typer.Option(
@@ -82,7 +80,7 @@ def evaluate(options: EvaluateOptions) -> None:
     from operators.evaluation.tables import as_json as evaluation_as_json
 
     configs, queries = named_configs(options.configs), read_queries(options.queries)
-    chosen = "depth", "unit", "all_corpora", "on"
+    chosen = "depth", "unit", "on"
     arguments = {name: getattr(options, name) for name in chosen}
     if options.measures:
         check_measures(options.measures)
@@ -119,7 +117,6 @@ class SweepOptions:
         ),
     ] = "default"
     measures: Measures = None
-    all_corpora: AllCorpora = False
     collection: Collection = "default"
     as_json: AsJson = False
 
@@ -154,7 +151,6 @@ def sweep(options: SweepOptions) -> None:
             queries,
             judged,
             measures=tuple(options.measures or MEASURES),
-            all_corpora=options.all_corpora,
             on_batch=partial(on_batch, "sweep"),
         )
     files = [write_sweep(result, options.out)]

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from dataflow.cli.options import (
     PARTLY,
-    AllCorpora,
     AsJson,
     Collection,
     Qrels,
@@ -32,7 +31,6 @@ class LearnOptions:
     ]
     qrels: Qrels
     out: Annotated[Path, written("--out", "-o", help="Experiment file to write.")]
-    all_corpora: AllCorpora = False
     config: Annotated[
         str,
         typer.Option("--config", "-c", help="Where the fit begins: a shipped name or a YAML file."),
@@ -64,9 +62,8 @@ def learn(options: LearnOptions) -> None:
     base, extends = load_config(options.config), seen_from(options.config, out)
     queries, judged = read_queries(options.queries), read_qrels(options.qrels)
     bars = batch_progress(["training", "base", "learned"], queries.height // 2)
-    how: dict[str, Any] = {"extends": extends, "all_corpora": options.all_corpora}
     with open_to_read(options.collection) as store, bars as on_batch:
-        fit = run(store, base, queries, judged, on_batch=on_batch, **how)
+        fit = run(store, base, queries, judged, extends=extends, on_batch=on_batch)
     text = experiment_text(fit, collection=options.collection)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")

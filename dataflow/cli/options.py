@@ -90,10 +90,6 @@ Qrels = Annotated[
         "it names the repository, `:10-42` after it lines.",
     ),
 ]
-AllCorpora = Annotated[
-    bool,
-    typer.Option("--all-corpora", help="Judge all results, whatever `judged_corpora` says."),
-]
 
 
 @dataclass(frozen=True)

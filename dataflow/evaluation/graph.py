@@ -57,7 +57,6 @@ def evaluate(
             unit: what has a rank in a run: ``document``; ``file``: all documents of a
                 repository and path, at the best rank; ``passage``: every chunk.
             depth: documents of each corpus in a run, at least; 0: a user's results.
-            all_corpora: judge the documents of every corpus, also if a query names its corpora.
             on_batch: is called with a configuration's name and the number of newly done queries.
             retrieval_inputs: a mapping of run-time inputs such as ``reranker`` or ``now``.
 

@@ -70,7 +70,6 @@ def learn(
     qrels: pl.DataFrame,
     *,
     extends: str = "default",
-    all_corpora: bool = False,
     depth: int = 100,
     embedder: Embedder | None = None,
     on_batch: Callable[[str, int], object] | None = None,
@@ -85,8 +84,7 @@ def learn(
         queries: columns ``JUDGED_QUERIES``; those with the same ``group`` are on one side.
         qrels: columns ``QRELS``.
         extends: the name of the starting configuration in the experiment file.
-        all_corpora, depth: of the test half, see :func:`dataflow.evaluation.graph.evaluate`; the
-            training half counts both ways.
+        depth: of the test half, see :func:`dataflow.evaluation.graph.evaluate`.
         embedder: as there.
         on_batch: is called with a name and the number of further finished queries.
 
@@ -108,7 +106,6 @@ def learn(
         store,
         {"base": config, "learned": with_settings(config, learned.changed)},
         *check_judged(judged[test], grades),
-        all_corpora=all_corpora,
         depth=depth,
         embedder=model,
         on_batch=on_batch,

@@ -142,8 +142,6 @@ def runs(answers: dict[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 @tag(stage="runs")
-def judged_runs(
-    runs: pl.DataFrame, judged_queries: pl.DataFrame, all_corpora: bool = False
-) -> pl.DataFrame:
-    """The judged part of the runs: the corpora that a query judges, or ``all_corpora``."""
-    return runs if all_corpora else in_judged_corpora(runs, judged_queries)
+def judged_runs(runs: pl.DataFrame, judged_queries: pl.DataFrame) -> pl.DataFrame:
+    """The judged part of the runs: the corpora that a query judges."""
+    return in_judged_corpora(runs, judged_queries)

@@ -60,7 +60,6 @@ def sweep(
     *,
     embedder: Embedder | None = None,
     measures: Sequence[str] = MEASURES,
-    all_corpora: bool = False,
     batch_size: int = BATCH_SIZE,
     on_batch: Callable[[int], object] | None = None,
 ) -> Sweep:
@@ -74,7 +73,7 @@ def sweep(
         settings: values by name, as of :func:`dataflow.configuration.overrides.with_setting`.
         queries: columns ``JUDGED_QUERIES``.
         qrels: columns ``QRELS``.
-        embedder, all_corpora: see :func:`dataflow.evaluation.graph.evaluate`.
+        embedder: see :func:`dataflow.evaluation.graph.evaluate`.
         on_batch: is called with the number of further queries finished with all combinations.
 
     Raises:
@@ -92,7 +91,7 @@ def sweep(
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
         for batch in questions(queries).iter_slices(batch_size):
             runs = _batch_runs(driver, overrides_of(driver, batch, embedded), tried, queries, names)
-            runs = runs if all_corpora else in_judged_corpora(runs, queries)
+            runs = in_judged_corpora(runs, queries)
             here = queries.join(batch, left_on="number", right_on="query_id", how="semi")
             graded = judged.join(here, on="query_id", how="semi", maintain_order="left")
             parts.append(scores(runs, graded, compared, measures=measures))

@@ -14,6 +14,7 @@ from dataflow.configuration.overrides import with_settings
 from dataflow.evaluation import learning
 from dataflow.evaluation.graph import evaluate
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
+from operators.evaluation.measures import scores
 from operators.evaluation.weight_fitting import Learned
 
 DEFAULT = load_config("default").with_changes({"languages": {"python": 1.3}})
@@ -41,14 +42,10 @@ def test_the_fit_measures_what_an_evaluation_measures(
     queries = check_judged(read_queries(judged.queries), read_qrels(judged.qrels))
     learning.fit(judged.store, DEFAULT, *queries, judged.embedder)
     alone = {"tried": with_settings(DEFAULT, tried)}
+    found = evaluate(judged.store, alone, *queries, embedder=judged.embedder, depth=0)
     values = [
-        evaluate(
-            judged.store, alone, *queries, embedder=judged.embedder, depth=0, all_corpora=every
-        )
-        .scores.filter(pl.col("measure") == "nDCG@10")
-        .sort("query_id")["value"]
-        .to_numpy()
-        for every in (False, True)
+        of.filter(pl.col("measure") == "nDCG@10").sort("query_id")["value"].to_numpy()
+        for of in (found.scores, scores(found.runs, found.qrels, ["tried"]))
     ]
     assert seen == np.mean(values, axis=0).tolist()
 
