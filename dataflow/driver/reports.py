@@ -24,7 +24,6 @@ from operators import frames
 from operators.context import search_outcomes
 from operators.context.labels import KEY as LABEL_KEY
 from operators.context.labels import labelled, labels_of
-from operators.context.templates import label_names
 from operators.explain import dispositions, steps
 from operators.explain.explain_targets import find_targets
 from operators.frames import DISPOSITIONS, EXPLAIN, EXPLAIN_TARGETS
@@ -271,8 +270,6 @@ def explanation(
         budget=parameters["context_budget"],
         unit=graph.config["packed_variant"],
         one_a_file=parameters["one_a_file"],
-        label_names=label_names(corpora),
-        inert_markdown=parameters["inert_markdown"],
     )
     became = dispositions.dispositions(run, limits)
     numbers = steps.explain(run, became, budget=limits.budget)

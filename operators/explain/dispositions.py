@@ -8,11 +8,9 @@ from typing import Any
 import polars as pl
 
 from operators.arrays.rows import by_rank
-from operators.context.packing import SEPARATOR, boundary, entry, headers
 from operators.context.search_outcomes import channels
 from operators.dedup.changes import change_representatives
 from operators.foundation.cancellation import checked
-from operators.foundation.defusing import defused
 from operators.frames import DISPOSITIONS, SIGNALS, empty
 
 DISPOSITION_MEANINGS = {
@@ -102,12 +100,6 @@ class Limits:
     budget: int
     unit: str  # the unit of the budget: "characters" or "tokens"
     one_a_file: bool = True  # a file has one place among the results
-    label_names: frozenset[str] = frozenset()
-    inert_markdown: bool = False
-
-    def harmless(self, texts: pl.Series) -> list[str]:
-        """Texts as they are packed."""
-        return defused(texts, self.label_names, inert_markdown=self.inert_markdown)
 
 
 def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
@@ -239,16 +231,10 @@ class _Lookups:
         return entries
 
     @cached_property
-    def passages(self) -> dict[tuple[int, int], tuple[int, str, str]]:
-        """For each candidate chunk of a context, its passage: rank, packed text, label."""
-        of = self.run.passages
-        texts = self.limits.harmless(of["text"])
-        columns = of["query_id", "parts", "rank", "source_label"].iter_rows()
-        return {
-            (query, part): (rank, text, label)
-            for (query, parts, rank, label), text in zip(columns, texts, strict=True)
-            for part in parts
-        }
+    def passages(self) -> dict[tuple[int, int], int]:
+        """For each candidate chunk of a context, the rank of its passage."""
+        rows = self.run.passages["query_id", "parts", "rank"].iter_rows()
+        return {(query, part): rank for query, parts, rank in rows for part in parts}
 
     @cached_property
     def explain_targets(self) -> dict[tuple[int, int], dict[str, Any]]:
@@ -317,32 +303,16 @@ def _in_context(row: Mapping[str, Any], lookups: _Lookups) -> str:
 
 def _left_out(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str]:
     """Disposition and reason of a result that is not in the context."""
-    passage = lookups.passages.get((row["query_id"], row["chunk_id"]))
-    if passage is not None:
-        return "over_budget", _too_long(row["query_id"], passage, lookups)
-    depth = lookups.limits.context_depth
+    limits, rank = lookups.limits, lookups.passages.get((row["query_id"], row["chunk_id"]))
+    if rank is not None:
+        entries = lookups.costs.get(row["query_id"], [])
+        left = limits.budget - sum(cost for before, _, cost in entries if before < rank)
+        return "over_budget", f"it did not fit into the {left:,} {limits.unit} that were left"
+    depth = limits.context_depth
     if row[f"{lookups.run.last}_rank"] >= depth:
         return "over_budget", f"the context is filled from the first {depth} alone"
     floors = "`context_floor`, or `weak_context_floor` where the evidence is weak"
     return "below_floor", f"its score is too small a share of the best ({floors})"
-
-
-def _too_long(query_id: int, passage: tuple[int, str, str], lookups: _Lookups) -> str:
-    """Why a passage did not fit; its cost is known if the unit is characters."""
-    limits = lookups.limits
-    rank, text, label = passage
-    packed = lookups.costs.get(query_id, [])
-    before = [one for one in packed if one[0] < rank]
-    left = limits.budget - sum(cost for *_, cost in before)
-    if packed and all(rank < 0 for rank, *_ in packed):  # the separator of the notes counts too
-        left -= len(SEPARATOR)
-    if limits.unit != "characters":
-        return f"it did not fit into the {left:,} {limits.unit} that were left"
-    number = sum(rank >= 0 for rank, *_ in before) + 1
-    (label,) = headers(pl.Series([label]), limits.harmless)
-    own = entry(boundary([], []), number, label, text)  # all boundaries have the same length
-    need = len(own) + (len(SEPARATOR) if number > 1 else 0)
-    return f"it needs {need:,} {limits.unit}, and {left:,} of {limits.budget:,} were left"
 
 
 def _unfound(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str]:

@@ -173,7 +173,7 @@ def test_a_near_duplicate_within_a_corpus_names_what_represents_it(
             "5th without the near-duplicates; the results end after 1",
         ),
         ({"context_depth": 1}, "over_budget", "the context is filled from the first 1 alone"),
-        ({"context_budget": 99, "context_floor": 0.0}, "over_budget", "were left"),
+        ({"context_budget": 99, "context_floor": 0.0}, "over_budget", "that were left"),
         ({"context_floor": 0.9}, "below_floor", "too small a share of the best"),
         ({"context_floor": 0.0}, "context", "of 12,000 characters; cited"),
     ],
