@@ -141,8 +141,8 @@ def watch(
         options: as for :func:`dataflow.ingestion.loop.ingest`.
 
     Raises:
-        CrosscorpusError: ``path`` is not UTF-8, the package watchfiles is missing, or there are
-            too many folders.
+        CrosscorpusError: ``path`` is no folder or not UTF-8, the package watchfiles is missing, or
+            there are too many folders.
     """
     path = path.absolute()
     if (shown := shown_path(os.fsencode(path))) != str(path):
@@ -150,8 +150,7 @@ def watch(
             f"{shown}: the name of a folder on the way is not UTF-8, which no watcher takes; make "
             "a link to the folder with another name, and watch that"
         )
-    if (root := _appeared(path, on_change, stop)) is None:
-        return
+    root = watched_folder(path)
     changed, failed = threading.Event(), list[BaseException]()
     watcher = threading.Thread(target=_wait, args=(root, changed, stop, failed), daemon=True)
     watcher.start()
@@ -183,19 +182,6 @@ def watch(
         stop.set()
         changed.set()
         beside.shutdown()
-
-
-def _appeared(path: Path, on_change: OnChange, stop: threading.Event) -> WatchedFolder | None:
-    """The folder at ``path`` as soon as it exists; None: ``stop`` was set first."""
-    last_error = ""
-    while not stop.is_set():
-        try:
-            return watched_folder(path)
-        except (CrosscorpusError, OSError) as error:
-            waits = CrosscorpusError(f"{error} (waiting for it)")
-            last_error = _report_error(on_change, waits, last_error)
-            stop.wait(AGAIN_S)
-    return None
 
 
 def _embed(

@@ -236,20 +236,17 @@ def test_a_folder_that_is_replaced_while_it_is_read_gives_nothing_more(
         (tmp_path / "elsewhere").rename(handbook)
 
 
-def test_a_folder_is_waited_for_and_one_whose_path_is_not_utf8_is_refused(
-    tmp_path: Path, watched: Watch, store: Store, embedder: Any
+def test_a_folder_that_is_not_there_and_one_whose_path_is_not_utf8_are_refused(
+    tmp_path: Path, store: Store, embedder: Any
 ) -> None:
-    late = tmp_path / "late"
-    one = watched(late, lambda: folder_source(late, "docs", "team"))
-    one.until(lambda: errors(one))
-    assert "does not exist; is it mounted? (waiting for it)" in errors(one)[0]
-    late.mkdir()
-    (late / "a.md").write_text("alpha says this")
-    one.has(**{"a.md": "alpha says this"})
     named = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
     named.mkdir()
-    with pytest.raises(CrosscorpusError, match=r"%FF: .* is not UTF-8.* make a link"):
-        watch(
-            store, embedder, named, lambda: folder_source(named),
-            on_change=print, stop=threading.Event(),
-        )  # fmt: skip
+    for path, why in (
+        (named, r"%FF: .* is not UTF-8.* make a link"),
+        (tmp_path / "late", "does not exist; is it mounted"),
+    ):
+        with pytest.raises(CrosscorpusError, match=why):
+            watch(
+                store, embedder, path, partial(folder_source, path),
+                on_change=print, stop=threading.Event(),
+            )  # fmt: skip
