@@ -101,12 +101,6 @@ RULES = (
         permanent=True,
     ),
     Rule(
-        "pooler",
-        r"statement pooling mode",
-        "the pooler at {to} allows no transactions ({said}): set pool_mode = transaction there",
-        permanent=True,
-    ),
-    Rule(
         "busy",
         r"too many (clients|connections)|remaining connection slots"
         r"|no more connections allowed|[Mm]ax client connections|query_wait_timeout",
@@ -127,12 +121,6 @@ RULES = (
         "the collection is gone from database {db} at {to} ({said}): it was dropped meanwhile, and "
         "ingesting into it makes it again",
         states=frozenset({"42P01", "3F000"}),
-    ),
-    Rule(
-        "lost_vectors",
-        r'column "?(\w+\.)?(embedding|bm25)"? (of .*)?does not exist',
-        "a collection in database {db} at {to} has lost its vectors ({said}): ingest its sources "
-        "into another collection",
     ),
     Rule("disk_full", r"No space left on device", _DISK_FULL, states=frozenset({"53100"})),
     Rule(
