@@ -26,12 +26,9 @@ def versions_list(
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """List the versions of a topic in their order, with dates, and what each changed.
+    """List the versions of a topic in their order, with dates; `versions diff` shows the changes.
 
-    Against the version before: how many passages are the same, revised, gone (only in the old one)
-    or new. Versions go by their number where there is one, not by date. Below the table stands
-    where a version has another path or title than the one before, and where a section of a file
-    begins or ends: what it was split from, which section has its text now, which version lacks it.
+    Versions go by their number where there is one, not by date.
 
     Example: crosscorpus versions list docs/3.5/install.md -C manuals
     """

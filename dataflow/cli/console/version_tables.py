@@ -8,7 +8,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from dataflow.cli.console.terminal import OUT, print_table
-from operators.postgres.inspect.version_history import COUNTED, VersionDiff
+from operators.postgres.inspect.version_history import VersionDiff
 
 _KINDS = ("added", "removed", "revised")
 
@@ -31,17 +31,16 @@ def show_topics(topics: pl.DataFrame) -> None:
 def show_versions(versions: pl.DataFrame) -> None:
     """Print one line for each version, the oldest first."""
     OUT.print(Text(_plain(f"{versions['lineage_id'][0]}  [{versions['corpus'][0]}]"), "bold"))
-    numbers = (Column(name, justify="right") for name in ("passages", *COUNTED))
-    table = Table("version", "date", *numbers, "path", box=None, pad_edge=False)
+    passages = Column("passages", justify="right")
+    table = Table("version", "date", passages, "path", box=None, pad_edge=False)
     for row in versions.iter_rows(named=True):
         date = row["released_at"]
         when = f"{date:%Y-%m-%d} ({row['date_source']})" if date else "unknown"
         version = row["version"] or "none"
-        counts = ("" if row[kind] is None else str(row[kind]) for kind in COUNTED)
         where = row["path"] or row["title"] or row["document_id"]
         cells = (f"{version} newest" if row["newest"] else version, when, str(row["passages"]))
         style = "bold" if row["newest"] else ""
-        table.add_row(*(Text(_plain(c), style) for c in (*cells, *counts, where)))
+        table.add_row(*(Text(_plain(c), style) for c in (*cells, where)))
     print_table(table)
 
 

@@ -1,24 +1,17 @@
 """A topic's versions, and the changes between two: `versions list` and `versions diff`."""
 
-from collections import Counter
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
-
-import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.inspect.version_topics import lineage_named
 from operators.postgres.store import Store
 from operators.postgres.write.version_store import passages
-from operators.versions.alignment import align
 from operators.versions.version_diff import Change, changes
 from operators.versions.version_key import version_key
 
 NAMED = 12
 """Maximum number of versions that an error lists."""
-
-COUNTED = ("same", "revised", "gone", "new")
 
 
 @dataclass(frozen=True)
@@ -31,30 +24,8 @@ class VersionDiff:
     changes: list[Change]  # the paragraphs that differ, in the order of the newer one
 
 
-def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.DataFrame:
-    """A topic's versions, oldest first, with the number of same and changed passages.
-
-    Returns:
-        Columns of ``operators.postgres.inspect.version_topics.MEMBERS`` and, against the version
-        before (null for the oldest), ``same``, ``revised``, ``gone`` (only in the one before),
-        ``new``.
-
-    Raises:
-        CrosscorpusError: no topic has that name, or several do.
-    """
-    members = lineage_named(store, name, corpus)
-    texts = (
-        passages(store, row["corpus"], row["document_key"])[1].passages
-        for row in members.iter_rows(named=True)
-    )
-    counts: list[Counter[str] | None] = [None]
-    counts += [Counter(p.relation for p in align(one, two)) for one, two in pairwise(texts)]
-    return members.with_columns(
-        *(
-            pl.Series(kind, [None if c is None else c[kind] for c in counts], dtype=pl.Int64)
-            for kind in COUNTED
-        )
-    )
+list_versions = lineage_named
+"""The versions of the topic that a name names, oldest first."""
 
 
 def diff_versions(

@@ -16,7 +16,6 @@ from dataflow import build_driver, load_config
 from dataflow.cli.console.asking import reply_to
 from dataflow.cli.console.version_tables import show_versions
 from operators.errors import CrosscorpusError
-from operators.postgres.inspect.version_history import COUNTED
 from operators.postgres.store import open_store
 
 NOTHING = ("trigger", "repos", "language", "state", "path", "pattern", "as_of", "versions")
@@ -79,7 +78,7 @@ def test_characters_that_steer_a_terminal_are_not_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     row: dict[str, Any] = {**MEMBER, "lineage_id": "a\x1b[2J", "corpus": "docs", "version": "1"}
-    row |= {"date_source": "explicit", "passages": 3, "newest": True} | dict.fromkeys(COUNTED)
+    row |= {"date_source": "explicit", "passages": 3, "newest": True}
     show_versions(pl.DataFrame([row]))
     out = capsys.readouterr().out
     assert "\x1b" not in out
