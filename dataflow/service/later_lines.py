@@ -21,8 +21,8 @@ from operators.sources.git.git_process import GitError, git_output
 FIRST = 3
 """The results that are compared with each other: a line for all of ten would be noise."""
 
-SECONDS = 1.0
-"""Without a word from git, after which nothing is said."""
+SECONDS = 0.3
+"""Without a word from git, after which nothing is said: 5 to 40 ms for 4,393 commits."""
 
 
 def later_lines(homes: Mapping[str, Home], results: pl.DataFrame) -> list[str]:
