@@ -122,6 +122,12 @@ RULES = (
         "ingesting into it makes it again",
         states=frozenset({"42P01", "3F000"}),
     ),
+    Rule(
+        "lost_vectors",
+        r'column "?(\w+\.)?(embedding|bm25)"? (of .*)?does not exist',
+        "a collection in database {db} at {to} has lost its vectors ({said}): ingest its sources "
+        "into another collection",
+    ),
     Rule("disk_full", r"No space left on device", _DISK_FULL, states=frozenset({"53100"})),
     Rule(
         "timed_out",
