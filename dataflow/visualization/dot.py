@@ -12,9 +12,7 @@ from dataflow.visualization.picture import IMPLIED, Box, Picture
 
 _INK, _GREY, _IO = "#30363d", "#8b949e", "#1f5fa8"
 _FAINT = "#d5dbe2"
-_ARROWS = {
-    IMPLIED: {"color": _FAINT, "penwidth": "0.8", "arrowsize": "0.5", "constraint": "false"},
-}
+_PALE = {"color": _FAINT, "penwidth": "0.8", "arrowsize": "0.5", "constraint": "false"}
 
 
 def to_dot(
@@ -59,7 +57,7 @@ def to_dot(
     firsts = [_quote(name) for name in shown.boxes if _home(shown, name) and name not in inner]
     lines.append(f"  {{ rank=same; {'; '.join(firsts)} }}")
     for (start, end), mark in shown.arrows.items():
-        look = f" [{_listed(_ARROWS[mark])}]" if mark in _ARROWS else ""
+        look = f" [{_listed(_PALE)}]" if mark == IMPLIED else ""
         lines.append(f"  {_quote(start)} -> {_quote(end)}{look};")
     return "\n".join([*lines, "}", ""])
 

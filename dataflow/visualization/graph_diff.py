@@ -68,7 +68,7 @@ def compare(
         ),
         parameters=_changes(before, after),
         settings=_changes(settings_before or {}, settings_after or {}),
-        subgraphs=sorted(first.outputs.keys() & second.outputs.keys()),
+        subgraphs=sorted({*first.subgraphs} & {*second.subgraphs}),
     )
 
 

@@ -49,7 +49,7 @@ class Description:
 
     nodes: dict[str, Described]  # by name, sorted
     inputs: dict[str, str]  # the type of each run-time input, sorted by name
-    outputs: dict[str, str]  # sub-graph -> the node that is its result, sorted
+    subgraphs: list[str]  # sorted
 
 
 def describe(
@@ -82,8 +82,7 @@ def describe(
     read = sorted({name for node in nodes.values() for name in node.inputs})
     inputs = {name: spell(graph.nodes[name].type) for name in read}
     drawn = subgraphs & {node.subgraph for node in nodes.values()}
-    outputs = {one: _source(graph.nodes[one]).name for one in sorted(drawn)}
-    return Description(nodes, inputs, outputs)
+    return Description(nodes, inputs, sorted(drawn))
 
 
 def _inside(name: str, graph: FunctionGraph) -> bool:

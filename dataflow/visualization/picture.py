@@ -61,7 +61,7 @@ def picture(description: Description) -> Picture:
             for name, node in shown.items()
         },
         arrows=drawn_edges(description),
-        titles={one: one for one in description.outputs},
+        titles={one: one for one in description.subgraphs},
         inputs=_read_inputs(description),
         legend=stage_colours(description),
     )
@@ -96,7 +96,7 @@ def overview(description: Description) -> Picture:
         )
         for stage, of in sorted(members.items())
     }
-    shown = picture(Description(grouped, {}, {}))
+    shown = picture(Description(grouped, {}, []))
     boxes = {name: replace(box, notes=_some(members[name])) for name, box in shown.boxes.items()}
     return replace(shown, boxes=boxes, legend=stage_colours(description), by_stage=True)
 
