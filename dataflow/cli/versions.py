@@ -34,11 +34,10 @@ def versions_list(
     """
     from dataflow.cli.console.terminal import open_to_read, print_result
     from dataflow.cli.console.version_tables import show_topics, show_versions
-    from operators.postgres.inspect.version_history import list_versions
-    from operators.postgres.inspect.version_topics import topics
+    from operators.postgres.inspect.version_topics import lineage_named, topics
 
     with open_to_read(collection) as store:
-        table = topics(store, corpus) if path is None else list_versions(store, path, corpus)
+        table = topics(store, corpus) if path is None else lineage_named(store, path, corpus)
     show = show_topics if path is None else show_versions
     print_result(as_json, table.to_dicts(), show, table)
 

@@ -41,7 +41,7 @@ from operators.frames import FILES
 from operators.options import NAME, PATH
 from operators.postgres.inspect.status import repos_seen, sources
 from operators.postgres.inspect.status import status as read_status
-from operators.postgres.inspect.version_history import diff_versions, list_versions, version_place
+from operators.postgres.inspect.version_history import diff_versions, version_place
 from operators.postgres.inspect.version_topics import lineage_named, topics
 from operators.postgres.search.chunk_lookup import LONGEST_DOCUMENT, locate
 from operators.postgres.store import Home, Store, by_store, collection_info
@@ -332,7 +332,7 @@ def versions(
         rows = [row | {"of": names.get(row["corpus"])} for row in (diff.before, diff.after)]
         changes = [_change(one) for one in diff.changes]
     else:
-        members, names = _first(service, lambda store: list_versions(store, document))
+        members, names = _first(service, lambda store: lineage_named(store, document))
         rows = [row | {"of": names.get(row["corpus"])} for row in members.to_dicts()]
     many = max(len(rows), len(changes))
     shown = rows if changes else rows[start : start + PAGE]

@@ -24,10 +24,6 @@ class VersionDiff:
     changes: list[Change]  # the paragraphs that differ, in the order of the newer one
 
 
-list_versions = lineage_named
-"""The versions of the topic that a name names, oldest first."""
-
-
 def diff_versions(
     store: Store,
     name: str,

@@ -13,7 +13,8 @@ from ingesting import ingest_documents
 from dataflow.ingestion.version_discovery import verify_versions
 from operators.errors import CrosscorpusError
 from operators.frames import SCOPED_QUERIES
-from operators.postgres.inspect.version_history import diff_versions, list_versions
+from operators.postgres.inspect.version_history import diff_versions
+from operators.postgres.inspect.version_topics import lineage_named
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.store import Store
 from operators.postgres.write.version_store import placed
@@ -119,7 +120,7 @@ def test_a_section_of_one_version_that_ended_has_none_to_be_compared_with(
 ) -> None:
     old = guide("1.0", Start=START, Limits=LIMITS, Errors=OTHERS[1])
     pages(*old, *guide("1.1", Start=START, Errors=OTHERS[1]))
-    assert list_versions(store, "1.0#Limits")["version"].to_list() == ["1.0"]
+    assert lineage_named(store, "1.0#Limits")["version"].to_list() == ["1.0"]
     with pytest.raises(CrosscorpusError, match=r"version 1\.0 is the oldest of"):
         diff_versions(store, "1.0#Limits")
 
