@@ -142,6 +142,22 @@ def test_a_project_of_gitlab_says_who_sees_it_and_a_confidential_issue_is_for_fe
     assert "gitlab:" not in " ".join(one.text for one in found)  # an author's name names no project
 
 
+@pytest.mark.parametrize("name", ["jira", "jira_server"])
+def test_a_role_of_jira_says_who_sees_a_project_and_a_security_level_is_for_fewer(
+    tmp_path: Path, name: str
+) -> None:
+    actors = [{"name": "site admins"}, {"displayName": "Mia", "actorUser": {"accountId": "5b1"}}]
+    role = {"self": "https://jira/rest/api/3/project/OPS/role/10002", "actors": actors}
+    fields = {"summary": "A", "project": {"key": "OPS"}}
+    issues = [
+        {"key": "OPS-1", "fields": fields},
+        {"key": "OPS-2", "fields": fields | {"security": {"name": "board"}}},
+        {"key": "WEB-1", "fields": fields | {"project": {"key": "WEB"}}},
+    ]
+    found = read(tmp_path, name, {"roles.json": role, "issues.json": {"issues": issues}})
+    assert [allowed(one) for one in found] == [["5b1", "site admins"], ["board"], None]
+
+
 @pytest.mark.parametrize("level", [{"name": "board"}, {"id": "board"}])
 def test_a_security_level_of_jira_is_a_group(tmp_path: Path, level: dict[str, str]) -> None:
     issue = {"key": "OPS-1", "fields": {"summary": "A", "security": level}}
