@@ -53,8 +53,7 @@ from operators.foundation.data_dir import data_home
 from operators.frames import QUERIES, QUERY_EMBEDDINGS
 from operators.postgres.connection import resolve_dsn
 from operators.postgres.inspect.verify import verify
-from operators.postgres.inspect.version_history import list_versions
-from operators.postgres.inspect.version_topics import topics
+from operators.postgres.inspect.version_topics import lineage_named, topics
 from operators.postgres.schema import indexes
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.search.vector_search import search_vectors
@@ -339,7 +338,7 @@ def upkeep(store: Store, made: Made, path: Path, folder: Path, changes: int) -> 
     lists = list[float]()
     for name in known["lineage_id"].head(20):
         start = time.perf_counter()
-        list_versions(store, name, "docs")
+        lineage_named(store, name, "docs")
         lists.append((time.perf_counter() - start) * 1e3)
     return {
         "documents": f"{documents:,}",

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from plain_rows import plain_rows
 
-from operators.frames import DEDUPED, NOTES, QUERIES, READ_CHUNKS, SHOWN
+from operators.frames import NOTES, QUERIES, READ_CHUNKS, SHOWN
 
 
 @pytest.fixture(scope="session")
@@ -17,13 +17,6 @@ def make_chunks() -> Callable[..., pl.DataFrame]:
     """READ_CHUNKS from what differs from a plain row."""
     plain = {"chunk_id": 0, "corpus": "code", "repo": "", "document_id": "d", "text": ""}
     return plain_rows(plain, READ_CHUNKS)
-
-
-@pytest.fixture(scope="session")
-def make_deduped() -> Callable[..., pl.DataFrame]:
-    """DEDUPED from what differs from a plain row."""
-    plain = {"query_id": 0, "corpus": "code", "rank": 0, "score": 0.5, "duplicates": []}
-    return plain_rows(plain, DEDUPED)
 
 
 @pytest.fixture(scope="session")

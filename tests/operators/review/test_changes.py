@@ -253,7 +253,7 @@ def test_megabytes_of_anything_are_read_in_seconds_and_300_mb() -> None:
     )
     for (size, start), line in zip(STARTS, done.stdout.splitlines(), strict=True):
         seconds, megabytes = line.split()
-        assert float(seconds) < 30 * size / 50_000_000, start
+        assert float(seconds) < 60 * size / 50_000_000, start  # a quadratic one takes hours
         assert int(megabytes) < 300, start
 
 
