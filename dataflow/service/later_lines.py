@@ -47,8 +47,9 @@ def _is_older(row: Mapping[str, Any], code: Mapping[str, Any]) -> bool:
     """Whether ``row`` is a page, or a commit of the file, from before the file's last commit."""
     if code["corpus"] != "code" or code["start_line"] is None or row["repo"] != code["repo"]:
         return False
-    changed = json.loads(row["metadata"] or "{}").get(CHANGED_PATHS) or ()
-    is_beside = row["corpus"] in ("docs", "wiki") or code["path"] in changed
+    changed = json.loads(row["metadata"] or "{}").get(CHANGED_PATHS)  # a document may say anything
+    is_of_file = isinstance(changed, list) and code["path"] in changed
+    is_beside = row["corpus"] in ("docs", "wiki") or is_of_file
     dates = (row["created_at"], code["created_at"])
     return is_beside and None not in dates and dates[0] < dates[1]
 

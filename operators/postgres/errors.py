@@ -101,6 +101,12 @@ RULES = (
         permanent=True,
     ),
     Rule(
+        "pooler",
+        r"statement pooling mode",
+        "the pooler at {to} allows no transactions ({said}): set pool_mode = transaction there",
+        permanent=True,
+    ),
+    Rule(
         "busy",
         r"too many (clients|connections)|remaining connection slots"
         r"|no more connections allowed|[Mm]ax client connections|query_wait_timeout",
