@@ -228,14 +228,17 @@ for size, start in starts:
     open("/proc/self/clear_refs", "w").write("5")  # the peak begins anew
     for part in parts:
         patch = (start + part * (size // len(part))).encode()
-        began = time.process_time()
-        try:
-            change = read_change(patch)
-        except CrosscorpusError:
-            pass
-        else:
-            assert 0 < len(change.notes) <= 101
-        seconds.append(time.process_time() - began)
+        tries = []
+        while not tries or (len(tries) < 3 and tries[-1] > size / 2_000_000):  # a busy machine
+            began = time.process_time()
+            try:
+                change = read_change(patch)
+            except CrosscorpusError:
+                pass
+            else:
+                assert 0 < len(change.notes) <= 101
+            tries.append(time.process_time() - began)
+        seconds.append(min(tries))
     status = open("/proc/self/status").read()
     print(max(seconds), int(status.partition("VmHWM:")[2].split()[0]) // 1024)
 """
@@ -253,7 +256,7 @@ def test_megabytes_of_anything_are_read_in_seconds_and_300_mb() -> None:
     )
     for (size, start), line in zip(STARTS, done.stdout.splitlines(), strict=True):
         seconds, megabytes = line.split()
-        assert float(seconds) < 60 * size / 50_000_000, start  # a quadratic one takes hours
+        assert float(seconds) < 30 * size / 50_000_000, start
         assert int(megabytes) < 300, start
 
 
