@@ -75,7 +75,7 @@ def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
     """
     results = {node.name: node for node in graph.get_upstream_nodes(["results"])[0]}
     depths = _depths(graph)
-    having = partial(nodes_with, graph, catalog, depths=depths)
+    having = partial(_nodes_with, graph, catalog, depths)
     within = {*having("MERGED"), *having("DEDUPED")}
     fused_lists = [*having("FUSED", "best_files")[:-1], "results"]
     packed = having("PACKED", "context_window")
@@ -91,17 +91,17 @@ def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
     )
 
 
-def nodes_with(
+def _nodes_with(
     graph: FunctionGraph,
     catalog: Catalog,
+    depths: Mapping[str, tuple[int, str]],
     frame: str,
     result: str = "results",
-    depths: Mapping[str, tuple[int, str]] | None = None,
 ) -> list[str]:
     """The nodes around the corpora with a frame that ``result`` needs, in the order they run.
 
     ``frame`` is its name in :mod:`operators.frames`. A graph without ``result`` has none: one for
-    judged queries has no context. ``depths``: what ``_depths`` gives, where it is known.
+    judged queries has no context.
     """
     if result not in graph.nodes:
         return []
@@ -112,7 +112,7 @@ def nodes_with(
         if catalog.top.frames.get(node.name) == schema
         or ("." not in node.name and node_tags(node).get("frame") == frame)
     ]
-    return sorted(names, key=(depths or _depths(graph)).__getitem__)
+    return sorted(names, key=depths.__getitem__)
 
 
 def _depths(graph: FunctionGraph) -> dict[str, tuple[int, str]]:

@@ -410,10 +410,6 @@ class RetrievalDriver(AnswerMethods):
         """The node of the full ranked list; the results are its first rows."""
         return self._lists.counted[1]
 
-    def node_with(self, frame: str) -> str:
-        """The first node around the corpora with this frame (its name in `operators.frames`)."""
-        return reports.nodes_with(self.graph, self._catalog, frame)[0]
-
     @property
     def store(self) -> Store:
         """The collection, restricted to what the driver's caller may see."""
