@@ -148,14 +148,16 @@ def test_a_role_of_jira_says_who_sees_a_project_and_a_security_level_is_for_fewe
 ) -> None:
     actors = [{"name": "site admins"}, {"displayName": "Mia", "actorUser": {"accountId": "5b1"}}]
     role = {"self": "https://jira/rest/api/3/project/OPS/role/10002", "actors": actors}
-    fields = {"summary": "A", "project": {"key": "OPS"}}
+    unsaid = {"summary": "A", "project": {"key": "OPS"}}  # not asked for its level
+    fields = unsaid | {"security": None}
     issues = [
         {"key": "OPS-1", "fields": fields},
+        {"key": "OPS-3", "fields": unsaid},
         {"key": "OPS-2", "fields": fields | {"security": {"name": "board"}}},
         {"key": "WEB-1", "fields": fields | {"project": {"key": "WEB"}}},
     ]
     found = read(tmp_path, name, {"roles.json": role, "issues.json": {"issues": issues}})
-    assert [allowed(one) for one in found] == [["5b1", "site admins"], ["board"], None]
+    assert [allowed(one) for one in found] == [["5b1", "site admins"], None, ["board"], None]
 
 
 @pytest.mark.parametrize("level", [{"name": "board"}, {"id": "board"}])
