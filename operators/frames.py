@@ -97,7 +97,7 @@ INTENT = pl.Schema(
         "words": _NAMES,  # stems
         "word_parts": _NAMES,  # stems of the parts of its words: max and size of max_size
         "vocabulary": _NAMES,  # index terms
-        "plain_words": pl.UInt32(),  # how many; null: it looks up a name or a word, or asks why
+        "plain_words": pl.UInt32(),  # how many; null: it looks up a name or a word
         "quoted": _NAMES,  # in quotation marks
         "phrases": _NAMES,  # these, and the lines that are messages
         "literal": _NAMES,  # the words of a line in their order, apart where values may be

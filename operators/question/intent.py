@@ -246,8 +246,8 @@ def _stems(words: Iterable[str]) -> list[str]:
 def plain_words(texts: Sequence[str]) -> int | None:
     """The number of different words, without stop words; None: the words alone may decide.
 
-    So it is in a lookup, which is a text of one or two words, or with a name as code has them, and
-    where a text asks why or since when. Of several texts the one with most words counts.
+    So it is in a lookup, which is a text of one or two words, or with a name as code has them. Of
+    several texts the one with most words counts.
 
     >>> plain_words(["how to print without a new line"]), plain_words(["makeFile leak"])
     (4, None)
@@ -256,8 +256,7 @@ def plain_words(texts: Sequence[str]) -> int | None:
     for text in texts:
         found = list(tokenizer.words(text))
         words = {word.lower() for word in found if word.lower() not in STOP_WORDS}
-        looks_up = len(words) <= LOOKED_UP or any(map(is_name, found))
-        if looks_up or _ASKS_WHY.search(text):
+        if len(words) <= LOOKED_UP or any(map(is_name, found)):
             return None
         most = max(most, len(words))
     return most or None
