@@ -33,11 +33,11 @@ def explanation_page(answer: Mapping[str, Any]) -> str:
     named = [one for one in passages if one.place is None]
     sections = []
     if passages:
-        sections.append(Section("What each score is made of", _scores(passages), "Scores"))
-        sections.append(Section("From stage to stage", places_table(passages), "Stages"))
+        sections.append(Section("What each score is made of", _scores(passages)))
+        sections.append(Section("From stage to stage", places_table(passages)))
     if named:
         body = join([_details(one, None, open_=True) for one in named])
-        sections.append(Section("Passages asked about", body, "Asked about"))
+        sections.append(Section("Passages asked about", body))
     if placed:
         body = join([_details(one, texts.get(one.row["chunk_id"]), open_=False) for one in placed])
         sections.append(Section("Results", body))
