@@ -174,15 +174,15 @@ def _(alt, folder, found, mo):
     from dataflow.evaluation.evaluation_files import write_evaluation
 
     write_evaluation(found, folder / "report")
-    page = folder / "report" / "report.html"
-    print(f"the whole report: {page}")
+    tables = folder / "report" / "evaluation.json"
+    print(f"all tables: {tables}")
     every = alt.Chart(alt.InlineData(values=found.summary.filter(slice="all").to_dicts()))
     rows = every.encode(y=alt.Y("config:N", sort=None, title=None))
     bars = rows.mark_bar().encode(x="mean:Q", color=alt.Color("config:N", legend=None))
     intervals = rows.mark_rule().encode(x=alt.X("low:Q", title="mean"), x2="high:Q")
     both = alt.layer(bars, intervals, data=every.data).properties(width=300)
     charts = both.facet(alt.Facet("measure:N", title=None), columns=2)
-    mo.vstack([mo.md("## In pictures"), charts, mo.md(f"The whole report: `{page}`")])
+    mo.vstack([mo.md("## In pictures"), charts, mo.md(f"All tables: `{tables}`")])
     return
 
 

@@ -32,7 +32,7 @@ class EvaluateOptions:
     ]
     queries: Queries
     qrels: Qrels
-    out: Annotated[Path, written("--out", "-o", help="Directory for runs and report.")]
+    out: Annotated[Path, written("--out", "-o", help="Directory for runs and tables.")]
     depth: Annotated[
         int,
         typer.Option(
@@ -66,7 +66,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
     A line of the queries has query_id, text and, where known, kind, trigger (else none), as_of and
     judged_corpora. The measures are nDCG@10, R@50, RR@10 and AP unless `--measure` names others.
-    Writes runs/NAME.trec, per_query.csv, evaluation.json and report.html.
+    Writes runs/NAME.trec, per_query.csv and evaluation.json.
 
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
     """

@@ -9,8 +9,6 @@ from operators.evaluation import measures
 from operators.evaluation.evaluation_frames import MEASURES, SCORES
 from operators.evaluation.notes import evaluation_notes, few_queries_note
 from operators.frames import empty
-from operators.postgres.inspect.document_homes import document_titles
-from operators.postgres.store import Store
 
 
 @tag(stage="measures")
@@ -81,13 +79,6 @@ def changed(
 ) -> pl.DataFrame:
     """The queries that changed most, with both lists."""
     return compared.changed(scores, judged_runs, judged_queries, baseline)
-
-
-@tag(stage="comparison", io="postgres")
-def titles(store: Store, changed: pl.DataFrame) -> dict[str, str]:
-    """The titles of the documents in the lists that changed most; an id may be a bare hash."""
-    listed = pl.concat([changed["before_list"].explode(), changed["after_list"].explode()])
-    return document_titles(store, listed)
 
 
 @tag(stage="comparison")

@@ -1,4 +1,4 @@
-"""Writes an evaluation to files: runs for other tools, tables for programs, one page."""
+"""Writes an evaluation to files: runs for other tools, tables for programs."""
 
 import json
 import re
@@ -12,7 +12,6 @@ from operators.errors import CrosscorpusError
 from operators.evaluation.evaluation_frames import Evaluation
 from operators.evaluation.tables import as_json, per_query
 from operators.evaluation.trec import write_run
-from operators.report.evaluation import report_page
 
 
 def named_configs(sources: Sequence[str]) -> dict[str, Config]:
@@ -42,8 +41,8 @@ def write_evaluation(evaluation: Evaluation, directory: Path) -> list[Path]:
 
     Args:
         evaluation: the results.
-        directory: created if missing. Gets ``runs/NAME.trec``, ``per_query.csv``,
-            ``evaluation.json`` and ``report.html``.
+        directory: created if missing. Gets ``runs/NAME.trec``, ``per_query.csv``
+            and ``evaluation.json``.
 
     Returns:
         The files, in that order.
@@ -52,19 +51,14 @@ def write_evaluation(evaluation: Evaluation, directory: Path) -> list[Path]:
         CrosscorpusError: the directory can't be written.
     """
     plain = json.dumps(as_json(evaluation), indent=1, ensure_ascii=False)
-    texts = {
-        "evaluation.json": plain + "\n",
-        "report.html": report_page(evaluation),
-    }
     runs = {f"runs/{name}.trec": name for name in evaluation.configs}
     with _writing(directory):
         (directory / "runs").mkdir(parents=True, exist_ok=True)
         for path, name in runs.items():
             write_run(evaluation.runs.filter(config=name), directory / path, tag=name)
         per_query(evaluation).write_csv(directory / "per_query.csv")
-        for path, text in texts.items():
-            (directory / path).write_text(text, encoding="utf-8")
-    return [directory / name for name in (*runs, "per_query.csv", *texts)]
+        (directory / "evaluation.json").write_text(plain + "\n", encoding="utf-8")
+    return [directory / name for name in (*runs, "per_query.csv", "evaluation.json")]
 
 
 def write_sweep(results: Sweep, directory: Path) -> Path:

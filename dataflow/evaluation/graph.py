@@ -22,7 +22,7 @@ from operators.postgres.store import ModelMismatch, Store, collection_info
 MODULES: tuple[ModuleType, ...] = (runs, comparisons)
 _FIELDS = (
     *("qrels", "runs", "scores", "corpus_scores", "summary", "comparison", "changed"),
-    *("titles", "notes"),
+    "notes",
 )
 """The fields of :class:`Evaluation` that are nodes of the same name."""
 
@@ -83,7 +83,6 @@ def evaluate(
     return Evaluation(
         configs=tuple(configs),
         queries=out["judged_queries"],
-        collection=store.collection,
         **{name: out[name] for name in _FIELDS},
     )
 

@@ -7,8 +7,7 @@ A *run* is a configuration's ranked documents for the judged queries. A *measure
 user who names none).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -109,9 +108,7 @@ class Evaluation:
     summary: pl.DataFrame  # SUMMARY
     comparison: pl.DataFrame  # COMPARISON
     changed: pl.DataFrame  # CHANGED
-    titles: Mapping[str, str] = field(default_factory=dict)  # of the documents in ``changed``
     notes: tuple[str, ...] = ()  # what a reader must know: failed searches, unjudged queries
-    collection: str = ""  # its name
 
 
 def measures_of(frame: pl.DataFrame) -> list[str]:

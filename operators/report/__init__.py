@@ -1,1 +1,1 @@
-"""HTML pages: the results of an evaluation, the explanation of an answer; one file each."""
+"""HTML pages: the explanation of an answer, one file."""

@@ -11,7 +11,7 @@ from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import spell, waterfall
 from operators.question.intent import understood
 from operators.report.page import Html, Section, element, join, page, table
-from operators.report.passages import Passage, places_table, score_bars, used_factors
+from operators.report.passages import Passage, places_table, used_factors
 
 _LONGEST = 600  # shown characters of a passage's text
 
@@ -33,11 +33,11 @@ def explanation_page(answer: Mapping[str, Any]) -> str:
     named = [one for one in passages if one.place is None]
     sections = []
     if passages:
-        sections.append(Section("What each score is made of", _scores(passages), "Scores"))
-        sections.append(Section("From stage to stage", places_table(passages), "Stages"))
+        sections.append(Section("What each score is made of", _scores(passages)))
+        sections.append(Section("From stage to stage", places_table(passages)))
     if named:
         body = join([_details(one, None, open_=True) for one in named])
-        sections.append(Section("Passages asked about", body, "Asked about"))
+        sections.append(Section("Passages asked about", body))
     if placed:
         body = join([_details(one, texts.get(one.row["chunk_id"]), open_=False) for one in placed])
         sections.append(Section("Results", body))
@@ -109,10 +109,8 @@ def _scores(passages: Sequence[Passage]) -> Html:
     meanings = "; ".join(named)
     meanings = meanings[:1].upper() + meanings[1:]
     has_others = any(one.place is None for one in passages)
-    hollow = any(step.after < step.before for one in scored for step in one.steps)
-    meanings += ". Hollow: what a factor takes away" if hollow else ""
     asked = "?1, ...: passages that were asked about and are no results." if has_others else ""
-    picture = score_bars(scored, f"{meanings}. {asked}".strip()) if scored else ""
+    note = element("p", f"{meanings}. {asked}".strip(), class_="note") if scored else ""
     rows = [
         [
             one.name,
@@ -126,7 +124,7 @@ def _scores(passages: Sequence[Passage]) -> Html:
     ]
     head = ["", "passage", "score", "what became of it", "in the context", "near-duplicates"]
     listed = table("The passages", head, rows, numeric=(2, 4, 5))
-    return join([picture, listed])
+    return join([listed, note])
 
 
 def _link(source: Mapping[str, Any]) -> Html:

@@ -4,7 +4,6 @@ A plain ``str`` is text and is escaped; only :class:`Html` is markup. So hostile
 names can't become markup by accident.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,11 +26,10 @@ Html = Markup
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page with a heading; ``short`` is its name in the table of contents."""
+    """A part of a page with a heading."""
 
     heading: str
     body: Html
-    short: str = ""
 
 
 def _shown(value: Any) -> Any:
@@ -106,7 +104,7 @@ def page(title: str, sections: Sequence[Section], *, lead: str = "") -> str:
 
     Args:
         title: its title and first heading.
-        sections: its parts, in order; with three or more, a table of contents precedes them.
+        sections: its parts, in order.
         lead: the text or markup under the title.
 
     Returns:
@@ -114,7 +112,7 @@ def page(title: str, sections: Sequence[Section], *, lead: str = "") -> str:
     """
     return _template().render(
         title=title,
-        sections=list(zip(_anchors(sections), sections, strict=True)),
+        sections=sections,
         lead=lead,
         style=Html(_file("page.css")),
     )
@@ -134,11 +132,3 @@ def _template() -> jinja2.Template:
 
 def _file(name: str) -> str:
     return (files(__package__) / name).read_text(encoding="utf-8")
-
-
-def _anchors(sections: Sequence[Section]) -> list[str]:
-    anchors: list[str] = []
-    for part in sections:
-        name = re.sub(r"[^a-z0-9]+", "-", (part.short or part.heading).lower()).strip("-") or "part"
-        anchors.append(name if name not in anchors else f"{name}-{len(anchors)}")
-    return anchors

@@ -1,4 +1,4 @@
-"""Documents of the ledger by id: where judged ones are, their titles, and how many."""
+"""Documents of the ledger by id: where judged ones are, and how many."""
 
 import polars as pl
 
@@ -39,13 +39,3 @@ def document_homes(store: Store, judged_ids: pl.Series) -> pl.DataFrame:
         (judged_ids.to_list(),),
     )
     return pl.DataFrame(rows, schema=DOCUMENT_HOMES, orient="row").sort(list(DOCUMENT_HOMES))
-
-
-def document_titles(store: Store, document_ids: pl.Series) -> dict[str, str]:
-    """The title of each document with one of the ids, by id, if the title differs from it."""
-    rows = store.rows(
-        "SELECT document_id, max(title) FROM documents WHERE document_id = ANY(%s)"
-        " AND title NOT IN ('', document_id) GROUP BY document_id",
-        (document_ids.drop_nulls().unique().to_list(),),
-    )
-    return {str(document_id): str(title) for document_id, title in rows}

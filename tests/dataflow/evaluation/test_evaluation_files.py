@@ -25,7 +25,7 @@ def test_configurations_are_called_by_their_names_or_files(tmp_path):
         named_configs([str(spaced)])
 
 
-def test_an_evaluation_is_runs_tables_and_a_page(judged, tmp_path):
+def test_an_evaluation_is_runs_and_tables(judged, tmp_path):
     configs = {"default": load_config("default"), "rrf": load_config("rrf")}
     found = evaluate(
         judged.store,
@@ -41,7 +41,6 @@ def test_an_evaluation_is_runs_tables_and_a_page(judged, tmp_path):
         "runs/rrf.trec",
         "per_query.csv",
         "evaluation.json",
-        "report.html",
     ]
     run = found.runs.filter(pl.col("config") == "rrf").drop("corpus")
     keys = ["query_id", "rank"]
@@ -49,4 +48,3 @@ def test_an_evaluation_is_runs_tables_and_a_page(judged, tmp_path):
     with files[2].open(newline="") as file:
         assert len(list(csv.reader(file))) == 1 + 2 * 18
     assert json.loads(files[3].read_text())["configs"] == ["default", "rrf"]
-    assert files[4].read_text().startswith("<!doctype html>")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any
 
@@ -8,10 +7,6 @@ import polars as pl
 import pytest
 
 from operators import frames
-from operators.evaluation.comparison import changed, comparison, summary
-from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS, Evaluation
-from operators.evaluation.measures import corpus_scores, scores
-from operators.evaluation.trec import numbered
 
 # If any of it acts, the page's root element says so.
 MARK = "document.documentElement.dataset.acted=1"
@@ -21,74 +16,9 @@ HOSTILE = (
 )
 
 
-def evaluate(configs: tuple[str, ...], word: str) -> Evaluation:
-    """A small evaluation by the real functions, with ``word`` wherever a text may stand."""
-    dice = random.Random(7)
-    ids = [f"q{number}{word}" for number in range(24)]
-    documents = [f"docs:{number}{word}" for number in range(40)]
-    queries = pl.DataFrame(
-        {
-            "query_id": ids,
-            "number": range(24),
-            "texts": [[f"how {word}?"]] * 24,
-            "text": [f"how {word}?"] * 24,
-            "kind": ["issue", f"other{word}"] * 12,
-            "trigger": [None] * 24,
-            "corpora": [["docs"], ["docs", "code"]] * 12,
-            "repos": [None] * 24,
-            "group": [None] * 24,
-            "as_of": [None] * 24,
-        },
-        schema=JUDGED_QUERIES,
-    )
-    judged = [(query, document, dice.choice((1, 2))) for query in ids for document in documents[:3]]
-    qrels = pl.DataFrame(judged, schema=QRELS, orient="row")
-    runs = pl.concat(
-        numbered(
-            pl.DataFrame(
-                [
-                    (query, document, "docs")
-                    for query in ids
-                    for document in dice.sample(documents, 12)
-                ],
-                schema=["query_id", "doc_id", "corpus"],
-                orient="row",
-            ),
-            config,
-        )
-        for config in configs
-    )
-    homes = pl.DataFrame({"doc_id": documents, "corpus": "docs"})
-    values = scores(runs, qrels, list(configs))
-    of_corpora = corpus_scores(runs, queries, qrels, homes, list(configs))
-    return Evaluation(
-        configs=configs,
-        queries=queries,
-        qrels=qrels,
-        runs=runs,
-        scores=values,
-        corpus_scores=of_corpora,
-        summary=summary(values, of_corpora, queries),
-        comparison=comparison(values, configs[0]),
-        changed=changed(values, runs, queries, configs[0]),
-        notes=(f"a note {word}",),
-        collection=f"data {word}",
-    )
-
-
 @pytest.fixture(scope="session")
 def hostile() -> str:
     return HOSTILE
-
-
-@pytest.fixture(scope="session")
-def plain_evaluation() -> Evaluation:
-    return evaluate(("default", "rrf", "text_only"), "")
-
-
-@pytest.fixture(scope="session")
-def hostile_evaluation() -> Evaluation:
-    return evaluate(("default", f"rrf {HOSTILE}"), HOSTILE)
 
 
 @pytest.fixture

@@ -28,11 +28,8 @@ def test_a_page_carries_everything_and_loads_nothing(explained: Answer, hostile:
     assert hostile[:9] in page.findtext(".//h1")
 
 
-def test_a_score_is_a_bar_with_a_part_for_each_factor(explained: Answer) -> None:
+def test_a_score_is_explained_factor_by_factor(explained: Answer) -> None:
     page = html.document_fromstring(explanation_page(explained("word")))
-    (bars,) = page.find_class("bars")
-    first, second = ([part.get("class") for part in li[1]] for li in bars)
-    assert (first, second) == ([None, None], [None, "lost"])
-    assert [li[2].text for li in bars] == ["0.750", "0.250"]
-    assert [li.text for li in page.find_class("key")[0]] == ["place", "weighted"]
-    assert "left: 66.67%; width: 33.33%" in bars[0][1][1].get("style")
+    tables = {table.findtext("caption"): table for table in page.iter("table")}
+    rows = [[cell.text for cell in row] for row in tables["Factors"].iterfind("tbody/tr")]
+    assert [(row[0], row[-1]) for row in rows] == [("place", "0.5"), ("weighted", "0.75")]

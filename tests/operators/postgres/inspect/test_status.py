@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from operators.postgres.inspect.document_homes import document_titles
 from operators.postgres.inspect.status import (
     LONGEST_REASON,
     TOP_REASONS,
@@ -92,10 +91,3 @@ def test_the_time_of_a_copy_is_no_date_of_a_document(store: Store, filling: Any)
     rows += [{"corpus": corpus, "document_id": "copied", **copied} for corpus in ("docs", "wiki")]
     filling.write(store, rows)
     assert status(store).select("oldest", "newest").rows() == [(day, day), (None, None)]
-
-
-def test_a_title_is_known_where_it_says_more_than_the_id(store, filling):
-    titles = {"4f1c": "Close it", "a.md": "a.md", "b": None}
-    rows = [{"chunk_id": n, "document_id": d, "title": titles[d]} for n, d in enumerate(titles)]
-    filling.write(store, rows)
-    assert document_titles(store, pl.Series([*titles, "gone", None])) == {"4f1c": "Close it"}
