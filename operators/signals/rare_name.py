@@ -18,12 +18,15 @@ OTHERS = 2
 WORTH = 0.5
 """Of a passage with all names: less than of one that defines what is sought."""
 
+BEHIND = 0.99  # times the value of a page or a commit, of a question of nothing but names
+
 
 @lead
 def rare_name(hits: pl.DataFrame, questions: Questions) -> Values:
     """.5 times the share of the question's names that the passage has, of those that few have.
 
-    A name that more than ``FEW`` passages have counts half. ``OPS-41`` and ``!88`` are names too;
+    A name that more than ``FEW`` passages have counts half. Where a question has nothing but names
+    ("what does X do"), code stands before pages and commits. ``OPS-41`` and ``!88`` are names too;
     a branch may write the former ``ops-41_fix``.
     """
     value, rows_of = [0.0] * hits.height, defaultdict[int, list[tuple[int, str]]](list)
@@ -31,7 +34,10 @@ def rare_name(hits: pl.DataFrame, questions: Questions) -> Values:
     rows = hits["query_id", "title", "text"].iter_rows() if looked_up else ()
     for row, (query, title, text) in enumerate(rows):
         rows_of[query].append((row, f"{title} {text}" if questions[query]["places"] else text))
+    of_file = hits["of_file"].to_list()
     for query, names in looked_up.items():
+        keys = [place["key"] for place in questions[query]["places"]]
+        only_names = not any(keys) and len(questions[query]["words"]) <= len(names)
         for name, whole in names.items():
             having = [
                 row
@@ -40,7 +46,8 @@ def rare_name(hits: pl.DataFrame, questions: Questions) -> Values:
             ]
             worth = WORTH if len(having) <= FEW else WORTH / 2
             for row in having if len(having) <= MOST else ():
-                value[row] += worth / len(names)
+                behind = BEHIND if only_names and not of_file[row] else 1
+                value[row] += behind * worth / len(names)
     return value
 
 

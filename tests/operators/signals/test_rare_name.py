@@ -10,11 +10,13 @@ from operators.signals.rare_name import FEW, MOST
 from tests.support.ordering import asked, ordered
 
 
-def order(question: str, *texts: str) -> list[int]:
+def order(question: str, *texts: str, code: int | None = None) -> list[int]:
     rows = [
         {"query_id": 0, "chunk_id": n, "rank": n, "text": text, "score": 1 - n / 10}
         for n, text in enumerate(texts)
     ]
+    of_file = {"corpus": "code", "path": "a.c"}
+    rows = [{**row, **(of_file if n == code else {})} for n, row in enumerate(rows)]
     found = ordered(pl.DataFrame(rows, schema=FUSED), asked(question), {"rare_name": 1.0})
     return found["chunk_id"].to_list()
 
@@ -34,6 +36,12 @@ def test_a_name_that_many_passages_have_decides_nothing() -> None:
     assert order("buf_valid", "a buffer", *["buf_valid"] * (MOST + 1))[0] == 0
     rarer = order("buf_valid RawIOBase", *["buf_valid"] * (FEW + 1), "RawIOBase")
     assert rarer[0] == FEW + 1
+
+
+@pytest.mark.parametrize("question", ["what does buf_valid do", "which commit adds `buf_valid`"])
+def test_code_stands_first_where_nothing_but_a_name_is_asked(question: str) -> None:
+    first = order(question, "Add buf_valid", "if buf_valid(buffer):", code=1)[0]
+    assert first == (0 if "commit" in question else 1)
 
 
 def test_a_longer_question_only_mentions_its_names() -> None:
