@@ -140,7 +140,7 @@ def learned(ingest: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     ]
     asked = {"trigger": "slack", "judged_corpora": ["review", "wiki"]}
-    queries = [{"query_id": t, "text": f"why does the {t} fail?", **asked} for t in TOPICS]
+    queries = [{"query_id": t, "text": f"how does the {t} fail?", **asked} for t in TOPICS]
     done = ingest(folder.name, *documents)
     assert done.returncode == 0, done.stderr
     return written(folder, queries, "".join(f"{t}\t0\tthread-{t}\t1\n" for t in TOPICS))
