@@ -11,7 +11,7 @@ import polars as pl
 
 from operators.foundation.tokenizer import STOP_WORDS
 from operators.question.intent import words_in_line
-from operators.signals.rare_name import FEW
+from operators.signals.rare_name import BEHIND, FEW
 from operators.signals.rule import Questions, Values, lead
 from operators.signals.secondary import of_tests
 
@@ -22,7 +22,6 @@ SHORTEST = 3
 """Fewest words of the longest run, and that match and are no stop words; of ``LONG``, one does."""
 
 LONG = 4
-QUOTED = 0.99  # times the share of a page or a commit that has LONG words: code stands before it
 
 SHARE = 0.75
 """The least share of the question's words."""
@@ -52,7 +51,7 @@ def literal(hits: pl.DataFrame, questions: Questions) -> Values:
         rows = [row for share, row in shares if share == best]
         for row in rows if len(rows) <= FEW else ():
             is_long = len(" ".join(questions[query]["literal"]).split()) >= LONG
-            value[row] = best * QUOTED if is_long and not of_file[row] else best
+            value[row] = best * BEHIND if is_long and not of_file[row] else best
     return value
 
 

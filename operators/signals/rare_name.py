@@ -18,7 +18,8 @@ OTHERS = 2
 WORTH = 0.5
 """Of a passage with all names: less than of one that defines what is sought."""
 
-BEHIND = 0.99  # times the value of a page or a commit, of a question of nothing but names
+BEHIND = 0.99
+"""Times the value of a page or a commit with the same text as code: code stands before it."""
 
 
 @lead
@@ -26,18 +27,20 @@ def rare_name(hits: pl.DataFrame, questions: Questions) -> Values:
     """.5 times the share of the question's names that the passage has, of those that few have.
 
     A name that more than ``FEW`` passages have counts half. Where a question has nothing but names
-    ("what does X do"), code stands before pages and commits. ``OPS-41`` and ``!88`` are names too;
-    a branch may write the former ``ops-41_fix``.
+    ("what does X do", not "why X"), code stands before pages and commits. ``OPS-41`` and ``!88``
+    are names too; a branch may write the former ``ops-41_fix``.
     """
     value, rows_of = [0.0] * hits.height, defaultdict[int, list[tuple[int, str]]](list)
     looked_up = {query: names for query, asked in questions.items() if (names := _names(asked))}
-    rows = hits["query_id", "title", "text"].iter_rows() if looked_up else ()
-    for row, (query, title, text) in enumerate(rows):
+    if not looked_up:
+        return value
+    for row, (query, title, text) in enumerate(hits["query_id", "title", "text"].iter_rows()):
         rows_of[query].append((row, f"{title} {text}" if questions[query]["places"] else text))
     of_file = hits["of_file"].to_list()
     for query, names in looked_up.items():
-        keys = [place["key"] for place in questions[query]["places"]]
-        only_names = not any(keys) and len(questions[query]["words"]) <= len(names)
+        asked = questions[query]
+        of_history = asked["asks_why"] or any(place["key"] for place in asked["places"])
+        only_names = not of_history and len(asked["words"]) <= len(names)
         for name, whole in names.items():
             having = [
                 row
