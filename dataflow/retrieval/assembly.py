@@ -24,6 +24,7 @@ from operators.ranking.relevance_floor import above_floor, asked_by_text
 from operators.ranking.total_order import cut
 from operators.ranking.weak_evidence import BELOW
 from operators.signals import exact_phrase
+from operators.signals.rare_name import absent_names
 from operators.versions import version_choice
 
 
@@ -193,13 +194,15 @@ def incomplete_corpora(
 def weak_evidence(
     score_scale: pl.DataFrame,
     signals: pl.DataFrame,
+    ranked: pl.DataFrame,
+    intent: pl.DataFrame,
     queries: pl.DataFrame,
     weak_below: float = BELOW,
 ) -> pl.DataFrame:
     """A note for each query whose best hits are too weak to answer it; none for an exact text."""
     exact = pl.concat([asked_by_text(queries), exact_phrase.said_exactly(signals)])
     by_meaning = score_scale.filter(~pl.col("query_id").is_in(exact.implode()))
-    return weak.notes(by_meaning, weak_below)
+    return weak.notes(by_meaning, weak_below, absent_names(ranked, intent))
 
 
 @tag(stage="context", frame="EVIDENCE")

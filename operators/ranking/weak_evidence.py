@@ -6,10 +6,11 @@ queries with a relevant passage among the first five is the same at every value,
 "strong" level (benchmarks/notes has the numbers).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
+from operators.foundation.escape import label_text
 from operators.frames import NOTES, empty
 
 BELOW = 0.54
@@ -35,15 +36,26 @@ def evidence(scale: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def notes(scale: pl.DataFrame, below: float) -> pl.DataFrame:
-    """``NOTES``: a sentence for each query whose evidence is ``below`` this."""
-    rows = [
+def notes(scale: pl.DataFrame, below: float, absent: Mapping[int, Sequence[str]]) -> pl.DataFrame:
+    """``NOTES``: a sentence for each query that is ``absent`` or whose evidence is ``below`` this.
+
+    Args:
+        scale: ``SCORE_SCALE``.
+        below: of :func:`evidence`.
+        absent: by query the names that it looks up, if no hit has one of them.
+    """
+    named = {
+        query_id: " or ".join(f'"{label_text(name)}"' for name in names)
+        for query_id, names in absent.items()
+    }
+    rows = [(query_id, f"{WEAK}: no passage found has {of}") for query_id, of in named.items()]
+    rows += [
         (
             query_id,
             f"{WEAK} ({value:.2f}, where answers have {below} or more):"
             " what was found may not answer this question",
         )
         for query_id, value in evidence(scale).drop_nulls().iter_rows()
-        if value < below
+        if value < below and query_id not in absent
     ]
     return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)

@@ -30,28 +30,47 @@ def rare_name(hits: pl.DataFrame, questions: Questions) -> Values:
     ("what does X do", not "why X"), code stands before pages and commits. ``OPS-41`` and ``!88``
     are names too; a branch may write the former ``ops-41_fix``.
     """
-    value, rows_of = [0.0] * hits.height, defaultdict[int, list[tuple[int, str]]](list)
+    value = [0.0] * hits.height
     looked_up = {query: names for query, asked in questions.items() if (names := _names(asked))}
     if not looked_up:
         return value
-    for row, (query, title, text) in enumerate(hits["query_id", "title", "text"].iter_rows()):
-        rows_of[query].append((row, f"{title} {text}" if questions[query]["places"] else text))
+    rows_of = _texts(hits, questions)
     of_file = hits["of_file"].to_list()
     for query, names in looked_up.items():
         asked = questions[query]
         of_history = asked["asks_why"] or any(place["key"] for place in asked["places"])
         only_names = not of_history and len(asked["words"]) <= len(names)
         for name, whole in names.items():
-            having = [
-                row
-                for row, text in rows_of[query]
-                if (name in text or name.lower() in text) and whole.search(text)
-            ]
+            having = [row for row, text in rows_of[query] if _has(text, name, whole)]
             worth = WORTH if len(having) <= FEW else WORTH / 2
             for row in having if len(having) <= MOST else ():
                 behind = BEHIND if only_names and not of_file[row] else 1
                 value[row] += behind * worth / len(names)
     return value
+
+
+def absent_names(hits: pl.DataFrame, intent: pl.DataFrame) -> dict[int, list[str]]:
+    """The names that a question looks up, by its number, where none of its hits has any of them."""
+    questions = {row["query_id"]: row for row in intent.iter_rows(named=True)}
+    looked_up = {query: names for query, asked in questions.items() if (names := _names(asked))}
+    texts = _texts(hits, questions) if looked_up else {}
+    return {
+        query: list(names)
+        for query, names in looked_up.items()
+        if not any(_has(text, *one) for _, text in texts[query] for one in names.items())
+    }
+
+
+def _texts(hits: pl.DataFrame, questions: Questions) -> Mapping[int, list[tuple[int, str]]]:
+    """Rows and texts of each question's hits; a key stands in titles too."""
+    texts = defaultdict[int, list[tuple[int, str]]](list)
+    for row, (query, title, text) in enumerate(hits["query_id", "title", "text"].iter_rows()):
+        texts[query].append((row, f"{title} {text}" if questions[query]["places"] else text))
+    return texts
+
+
+def _has(text: str, name: str, whole: re.Pattern[str]) -> bool:
+    return (name in text or name.lower() in text) and whole.search(text) is not None
 
 
 def _names(asked: Mapping[str, Any]) -> dict[str, re.Pattern[str]]:

@@ -6,17 +6,22 @@ import polars as pl
 import pytest
 
 from operators.frames import FUSED
-from operators.signals.rare_name import FEW, MOST
+from operators.question.intent import intent
+from operators.signals.rare_name import FEW, MOST, absent_names
 from tests.support.ordering import asked, ordered
 
 
-def order(question: str, *texts: str, code: int | None = None) -> list[int]:
+def hits(*texts: str, code: int | None = None) -> pl.DataFrame:
     rows = [
         {"query_id": 0, "chunk_id": n, "rank": n, "text": text, "score": 1 - n / 10}
         | ({"corpus": "code", "path": "a.c"} if n == code else {})
         for n, text in enumerate(texts)
     ]
-    found = ordered(pl.DataFrame(rows, schema=FUSED), asked(question), {"rare_name": 1.0})
+    return pl.DataFrame(rows, schema=FUSED)
+
+
+def order(question: str, *texts: str, code: int | None = None) -> list[int]:
+    found = ordered(hits(*texts, code=code), asked(question), {"rare_name": 1.0})
     return found["chunk_id"].to_list()
 
 
@@ -58,3 +63,12 @@ def test_what_names_the_issue_or_the_request_comes_next(asked: str, said: str) -
 def test_a_branch_whose_name_has_the_key_of_an_issue_names_it(branch: str) -> None:
     texts = ("Branch `ops-410`", "Branch `devops-41`", f"Branch `{branch}`")
     assert order("OPS-41", *texts) == [2, 0, 1]
+
+
+@pytest.mark.parametrize("question", ["OPS-999", "what does buf_valid do", "buf_valid RawIOBase"])
+def test_where_no_passage_has_any_name_that_is_looked_up_it_is_known(question: str) -> None:
+    about, mentions = map(asked, (question, "why does the window close where buf_valid says so?"))
+    names = absent_names(hits("OPS-9990", "a valid buffer"), intent(about, about))
+    assert names == {0: question.removeprefix("what does ").removesuffix(" do").split()}
+    assert absent_names(hits("a buffer", f"see `{names[0][-1]}`"), intent(about, about)) == {}
+    assert absent_names(hits("a buffer"), intent(mentions, mentions)) == {}
