@@ -4,7 +4,7 @@
   caller in Python may mean "none of them" by it.
 - For a list of texts, a text is a list of one, and a JSON list in a text is that list. Blank texts
   in a list are dropped. Commas separate the names of corpora and of repositories.
-- For one text, a list of one text is that text.
+- For one text, a list of one text is that text. A path may begin with ``./``, which is dropped.
 - A number in a text is that number, and a text is parsed as a time for a time option.
 - Anything else is an error, which names the option and the values it takes; so is a text that is
   longer than its option takes, or a name with too many parts: it becomes regular expressions, which
@@ -128,7 +128,8 @@ def _read(name: str, kind: Kind | None, value: Any, now: Any) -> Any:
         return _moment(name, value, now)
     if kind == "number":
         return _number(name, value)
-    return _text(name, value, several=kind == "versions")
+    read: Any = _text(name, value, several=kind == "versions")
+    return read.removeprefix("./") or None if read and name.startswith("path") else read
 
 
 def _texts(name: str, kind: Kind, value: Any) -> list[Any] | None:
@@ -152,8 +153,7 @@ def _texts(name: str, kind: Kind, value: Any) -> list[Any] | None:
 
 def _text(name: str, value: Any, *, several: bool = False) -> str | list[str] | None:
     """One text as a text; several, where they are allowed, as a list."""
-    items = list(value) if _is_list(value) else [value]
-    filled = [one for one in items if not _is_blank(one)]
+    filled = [one for one in (value if _is_list(value) else [value]) if not _is_blank(one)]
     if not all(isinstance(one, str) for one in filled) or (filled[1:] and not several):
         raise _unlike(name, "a text or a list of texts" if several else "a text", value)
     return filled[0] if len(filled) == 1 else filled or None

@@ -31,7 +31,7 @@ READ: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
         {"top_k": 3},
         ['corpora "" was left out: blank', 'top_k "3" was read as 3'],
     ),
-    ({"path": ["src/"]}, {"path": "src/"}, ['path ["src/"] was read as "src/"']),
+    ({"path": ["./src/"]}, {"path": "src/"}, ['path ["./src/"] was read as "src/"']),
     ({"until": "2025-02"}, {"until": "2025-02-28T23:59:59.999999Z"}, []),
     (
         {"since": "March 2025"},
