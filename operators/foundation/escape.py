@@ -5,7 +5,7 @@ characters. A character that is invisible, changes the direction of text or cont
 shown as ``\\u{...}`` with its code in hexadecimal. The stored text does not change.
 
 Labels are plain text. They are escaped once, where they become Markdown (:func:`markdown_text`),
-the header of a passage (:func:`header_label`) or HTML (:mod:`operators.report.page`).
+the header of a passage (:func:`header_label`) or HTML (:mod:`operators.report.explanation`).
 """
 
 import re
