@@ -9,11 +9,10 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from dataflow.cli.console.terminal import ERR, OUT, line_now_and_then, print_table
+from dataflow.cli.console.terminal import OUT, event_display, print_table
 from dataflow.evaluation.learning import FitResult
 from dataflow.evaluation.sweep import Sweep
 from operators.errors import counted
@@ -35,35 +34,23 @@ _OUT = Console(highlight=False)  # wraps, as tables need
 def batch_progress(names: Sequence[str], total: int) -> Iterator[Callable[[str, int], None]]:
     """Show how many of ``total`` queries each of ``names`` has done, and the time left.
 
-    A bar for each on a terminal; else a line every ten seconds, unless ``total`` is 0: unknown. The
-    callback adds to one of them.
+    One bar of all on a terminal; else a line every ten seconds. The callback adds to one of them.
     """
-    if not ERR.is_terminal:
-        yield _lines(names, total) if total else lambda name, done: None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=ERR, transient=True) as bars:
-        tasks = {name: bars.add_task(name, total=total) for name in names}
-        yield lambda name, done: bars.advance(tasks[name], done)
+    began, done, every = monotonic(), dict.fromkeys(names, 0), total * len(names)
 
-
-def _lines(names: Sequence[str], total: int) -> Callable[[str, int], None]:
-    began, update, done = monotonic(), line_now_and_then(), dict.fromkeys(names, 0)
-    every = total * len(names)
-
-    def on_batch(name: str, more: int) -> None:
-        done[name] += more
+    def draw(update: Callable[..., None], name: str) -> None:
         finished = sum(done.values())
         left = (monotonic() - began) * (every - finished) / max(finished, 1)
         details = f"{done[name]} of {total} queries"
         update(description=name, completed=finished, total=every, details=details, eta_s=left)
 
-    return on_batch
+    with event_display(False, draw) as show:
+
+        def on_batch(name: str, more: int) -> None:
+            done[name] += more
+            show(name)
+
+        yield on_batch
 
 
 def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
