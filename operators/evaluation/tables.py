@@ -65,25 +65,6 @@ def comparison_rows(evaluation: Evaluation) -> list[list[str]]:
     ]
 
 
-def verdicts(evaluation: Evaluation) -> list[str]:
-    """A sentence per configuration: whether the first measure is better, worse, or may be alike."""
-    main = measures_of(evaluation.comparison)[:1]
-    rows = evaluation.comparison.filter(pl.col("measure").is_in(main))
-    return [_verdict(row) for row in rows.iter_rows(named=True)]
-
-
-def _verdict(row: Mapping[str, Any]) -> str:
-    config, baseline, measure = row["config"], row["baseline"], row["measure"]
-    if not row["wins"] and not row["losses"]:
-        return f"{config}: the same {measure} as {baseline} for every query"
-    p = _p(row["p_corrected"])
-    sure = f"(corrected p {p if p[0] == '<' else f'= {p}'})"
-    if not is_significant(row):
-        return f"{config}: no difference from {baseline} shown in {measure} {sure}"
-    verdict = "better" if row["difference"] > 0 else "worse"
-    return f"{config}: {verdict} than {baseline} in {measure} {sure}"
-
-
 def slice_meaning(name: str) -> str:
     """What a slice ranks, if other documents than the table of all queries does; else ``""``."""
     if name == "all corpora":

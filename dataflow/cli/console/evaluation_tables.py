@@ -24,7 +24,6 @@ from operators.evaluation.tables import (
     is_significant,
     slice_meaning,
     slice_rows,
-    verdicts,
 )
 
 _OUT = Console(highlight=False)  # wraps, as tables need
@@ -74,8 +73,6 @@ def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
             short = (cells[0], cells[1], *map(_short, cells[2:]))
             table.add_row(*(Text(cell, style=colour) for cell in short))
         print_table(table, _OUT)
-        for verdict in verdicts(evaluation):
-            _OUT.print(Text(verdict, style="bold"), soft_wrap=True)
         _OUT.print()
     names = [n for n in evaluation.summary["slice"].unique(maintain_order=True) if n != "all"]
     if names:

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import polars as pl
 import pytest
 
@@ -19,7 +17,6 @@ from operators.evaluation.tables import (
     per_query,
     slice_meaning,
     slice_rows,
-    verdicts,
 )
 
 
@@ -81,28 +78,6 @@ def test_rows_have_intervals_and_a_star_where_a_difference_is_no_luck(evaluation
     (row,) = comparison_rows(evaluation)
     assert row[:4] == ["new", "nDCG@10", "-0.031 *", "[-0.050, -0.010]"]
     assert row[4:] == ["< 0.0001", "0.0200", "1 / 2 / 3"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({}, "new: worse than base in nDCG@10 (corrected p = 0.0200)"),
-        ({"difference": 0.1}, "new: better than base in nDCG@10 (corrected p = 0.0200)"),
-        (
-            {"p_corrected": 0.25},
-            "new: no difference from base shown in nDCG@10 (corrected p = 0.2500)",
-        ),
-        ({"p_corrected": 1e-5}, "new: worse than base in nDCG@10 (corrected p < 0.0001)"),
-        ({"wins": 0, "losses": 0}, "new: the same nDCG@10 as base for every query"),
-    ],
-)
-def test_a_sentence_says_whether_a_configuration_is_better_or_no_difference_is_shown(
-    evaluation, changes, sentence
-):
-    row = {**evaluation.comparison.row(0, named=True), **changes}
-    rows = pl.DataFrame([row, {**row, "measure": "AP"}], schema=COMPARISON)
-    of_rows = replace(evaluation, comparison=rows)
-    assert verdicts(of_rows) == [sentence]
 
 
 def test_a_slice_that_ranks_other_documents_says_which():
