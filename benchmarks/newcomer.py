@@ -3,8 +3,9 @@
     python -m benchmarks newcomer --clones DIR [--only fd cobra] [--looked] [--config NAME ...]
 
 No model makes them: error messages (literals of the source, as printed: values in their holes),
-names that one or two files have, subjects of commits ("which change ...", and what a commit
-removed: "when was ... dropped") and headings of pages.
+the same as a log has them (``wrapped``: between a prefix and an error's text), names that one or
+two files have, subjects of commits ("which change ...", and what a commit removed: "when was ...
+dropped") and headings of pages.
 The answers are known: the files with that text, the commit, the page. The repositories share one
 collection, and no question names one. The score is the reciprocal rank of the first answer among
 ten results. Half of the repositories are to choose on; the other half (``--looked``) is looked at
@@ -60,7 +61,7 @@ LOOKED_AT = {
 }
 """The repositories of GitHub with their revisions."""
 
-KINDS = ("message", "filled", "name", "commit", "heading", "dropped")
+KINDS = ("message", "filled", "wrapped", "name", "commit", "heading", "dropped")
 MOST = 40
 """Questions of one kind and repository."""
 COMMITS = 300
@@ -70,6 +71,13 @@ CUT = 10
 _SOURCE = re.compile(r"\.(py|rb|lua|exs?|zig|rs|go|java|cs|[jt]sx?|cc?|cpp|h|hpp|kt|php|swift)\Z")
 _LITERAL = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\.){20,140})\1""")
 _HOLE = re.compile(r"%[-+#0-9.]*[sdqvwfxri]\b|\$\{[^{}]*\}|#\{[^{}]*\}|\{[\w.:!?]*\}")
+_BEFORE = ("Error: ", "ERROR: loading the configuration: ", "2026-11-03 12:07:41 WARN: ", "app: ")
+_AFTER = (
+    "open /etc/app/config.yml: permission denied",
+    "Connection refused - connect(2) for 127.0.0.1:6379",
+    "dial tcp: lookup db.internal on 10.0.0.2:53: no such host",
+    "unexpected token '}' in line 14",
+)
 _VALUES = ("build", "42", '"deploy"', "config.yml", "main", "/tmp/app", "3.1", "user_id")
 _NAME = re.compile(r"\b(?=\w*[a-z])(?=\w*(?:_\w|[a-z][A-Z]))[A-Za-z]\w{7,40}\b")
 _WORD = re.compile(r"[A-Za-z]{2,}")
@@ -140,6 +148,20 @@ def _messages(repo: str, files: Mapping[str, str]) -> Iterator[Question]:
             if len(answers) <= 2:
                 kind = "filled" if plain != literal else "message"
                 yield Question(kind, _filled(literal), repo, answers)
+                yield Question("wrapped", _wrapped(literal), repo, answers)
+
+
+def _wrapped(literal: str) -> str:
+    """``literal`` as a log has it: behind a prefix, and an error's text where it ends in a hole.
+
+    >>> _wrapped("could not read %s").rpartition(": ")[0] != "could not read"
+    True
+    """
+    number = int(_digest(literal), 16)
+    before, after = _BEFORE[number % len(_BEFORE)], _AFTER[number // 7 % len(_AFTER)]
+    begin, hole, end = literal.rpartition(holes[-1] if (holes := _HOLE.findall(literal)) else "\0")
+    open_end = bool(hole) and not end.strip(" .!")
+    return before + (_filled(begin) + after if open_end else f"{_filled(literal)}, in line 14")
 
 
 def _filled(literal: str) -> str:

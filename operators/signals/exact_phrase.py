@@ -1,6 +1,8 @@
 """Who quotes, or pastes a message, wants the passages that have it as it stands."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -20,15 +22,18 @@ EXACT = ("exact_phrase", "literal", "rare_name")
 
 @lead
 def exact_phrase(hits: pl.DataFrame, questions: Questions) -> Values:
-    """How many phrases of the question the passage has, whatever their case and white space."""
+    """How many phrases of the question the passage has, whatever their case and white space.
+
+    What precedes the values of a message counts as its share of the message's words.
+    """
     value = [0.0] * hits.height
-    if not any(asked["phrases"] for asked in questions.values()):
+    worth = {query: shares for query, asked in questions.items() if (shares := _worth(asked))}
+    if not worth:
         return value
     for row, (query, text) in enumerate(hits["query_id", "text"].iter_rows()):
-        if phrases := questions[query]["phrases"]:
-            value[row] = float(
-                sum(_stands(phrase, passage) for passage in [_flat(text)] for phrase in phrases)
-            )
+        if query in worth:
+            passage = _flat(text)
+            value[row] = sum(of for phrase, of in worth[query].items() if _stands(phrase, passage))
     return value
 
 
@@ -50,6 +55,15 @@ def notes(hits: pl.DataFrame, intent: pl.DataFrame) -> pl.DataFrame:
             if not any(_stands(phrase, passage) for passage in passages)
         ]
     return pl.DataFrame(rows, schema=NOTES, orient="row")
+
+
+def _worth(asked: Mapping[str, Any]) -> dict[str, float]:
+    """1 for each phrase; less for the beginning of another, by their words."""
+    phrases = {phrase: len(phrase.split()) for phrase in asked["phrases"]}
+    return {
+        phrase: words / max(of for other, of in phrases.items() if other.startswith(phrase))
+        for phrase, words in phrases.items()
+    }
 
 
 def _flat(text: str) -> str:

@@ -1,62 +1,115 @@
 """Who pastes a message or a line wants the passage that has it, whatever values are filled in.
 
 Most of the question's words in their order are evidence by themselves where at most ``FEW``
-passages have them: ``variable `x` has multiple definitions`` is a template in one file.
+passages have them: ``variable `x` has multiple definitions`` is a template in one file. A log adds
+words before and behind, and values of many words. Then the other direction holds: the question has
+all words of a literal of the source, in their order.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
 from operators.foundation.tokenizer import STOP_WORDS
+from operators.question.intent import literal as literal_parts
 from operators.question.intent import words_in_line
 from operators.signals.rare_name import BEHIND, FEW
 from operators.signals.rule import Questions, Values, lead
 from operators.signals.secondary import of_tests
 
-DEEPEST = 20
-"""How many passages of a keyword list are compared: who has the words in order is among them."""
-
 SHORTEST = 3
-"""Fewest words of the longest run, and that match and are no stop words; of ``LONG``, one does."""
+"""Fewest words of the longest run, and that match and are no stop words; of ``LONG``, one does. Of
+a literal with all its words one is enough, and two words if neither is a stop word."""
 
 LONG = 4
 
 SHARE = 0.75
 """The least share of the question's words."""
 
+SURROUNDED = 0.25
+"""The least share where a literal of the source has all of its own words in the question."""
+
+_LITERAL = re.compile(r"""\"([^"\n]{10,200})\"|'([^'\n]{10,200})'|`([^`\n]{10,200})`""")
+_HOLE = re.compile(r"%[-+#0-9.]*[a-z]\b|[$#]?\{[^{}\n]*\}|\$\w+")
+
 
 @lead
 def literal(hits: pl.DataFrame, questions: Questions) -> Values:
     """The share of the question's words that the passage has in their order, if few have them.
 
-    Tests count only where nothing else has the words.
+    Where no passage has most of them, code leads that prints the longest literal among them. Tests
+    count only where nothing else has the words.
     """
     value = [0.0] * hits.height
-    if not any(asked["literal"] for asked in questions.values()):
+    asked = {query: one for query, one in questions.items() if one["literal"]}
+    if not asked:
         return value
-    found = defaultdict[int, list[tuple[float, int]]](list)
-    for row, (query, rank, text) in enumerate(hits["query_id", "text_rank", "text"].iter_rows()):
-        parts = questions[query]["literal"]
-        if parts and rank is not None and rank < DEEPEST:
-            share = share_in_order(parts, words_in_line(text))
-            if share >= SHARE:
-                found[query].append((share, row))
+    found = _shares(hits, asked, share_in_order, [True] * hits.height)
+    left = {query: one for query, one in asked.items() if query not in found}
     places, of_file = hits["path", "anchor"].rows(), hits["of_file"].to_list()
+    found |= _shares(hits, left, printed_share, of_file) if left else {}
     for query, shares in found.items():
-        if not questions[query]["about_secondary"]:  # tests repeat what the source says
+        if not asked[query]["about_secondary"]:  # tests repeat what the source says
             shares = [one for one in shares if not of_tests(*places[one[1]])] or shares
         best = max(shares)[0]
         rows = [row for share, row in shares if share == best]
         for row in rows if len(rows) <= FEW else ():
-            is_long = len(" ".join(questions[query]["literal"]).split()) >= LONG
+            is_long = len(" ".join(asked[query]["literal"]).split()) >= LONG
             value[row] = best * BEHIND if is_long and not of_file[row] else best
     return value
 
 
-def share_in_order(parts: Sequence[str], line: str) -> float:
-    """The share of the words of ``parts`` that ``line`` has in runs; 0 where that says nothing.
+def _shares(
+    hits: pl.DataFrame,
+    asked: Questions,
+    share_of: Callable[[Sequence[str], str], float],
+    among: Sequence[bool],
+) -> dict[int, list[tuple[float, int]]]:
+    """By query, the shares above 0 and their rows, of the hits ``among`` which are looked at."""
+    found = defaultdict[int, list[tuple[float, int]]](list)
+    for row, (query, text) in enumerate(hits["query_id", "text"].iter_rows()):
+        if among[row] and query in asked and (share := share_of(asked[query]["literal"], text)):
+            found[query].append((share, row))
+    return dict(found)
+
+
+def printed_share(parts: Sequence[str], text: str) -> float:
+    """The share of the words of ``parts`` that a literal of ``text`` has, with values in its holes.
+
+    0 where it has other words too: a log surrounds what a program prints, and changes none of it.
+
+    >>> line = literal_parts(["WARN: Failed to requeue 7 jobs: Connection refused - connect(2)"])
+    >>> printed_share(line, 'warn("Failed to requeue #{jobs.size} jobs: #{ex.message}")')
+    0.6666666666666666
+    >>> printed_share(line, 'warn("Failed to drop #{jobs.size} jobs: #{ex.message}")')
+    0.0
+    """
+    line = f" {' | '.join(parts)} "
+    messages = map("".join, _LITERAL.findall(text))
+    most = max((_printed(one, line) for one in messages if " " in one.strip()), default=0)
+    share = most / len(line.replace("|", " ").split())
+    return share if share >= SURROUNDED else 0.0
+
+
+def _printed(message: str, line: str) -> int:
+    """How many words ``message`` has, if ``line`` has all of them in their order; else 0."""
+    if sum(f" {word} " in line for word in words_in_line(message).split()) < SHORTEST - 1:
+        return 0  # the usual case, and soon known
+    at, words = 0, list[str]()
+    for part in literal_parts([_HOLE.sub("0", message)]):
+        at = line.find(f" {part} ", at)
+        if at < 0:
+            return 0
+        at += len(part) + 1
+        words += part.split()
+    telling = sum(word not in STOP_WORDS for word in words)
+    return len(words) if telling and len(words) + telling > SHORTEST else 0
+
+
+def share_in_order(parts: Sequence[str], text: str) -> float:
+    """The share of the words of ``parts`` that ``text`` has in runs; 0 where that says nothing.
 
     >>> share_in_order(["recipe", "has circular dependency"], "recipe {} has circular dependency")
     1.0
@@ -64,16 +117,17 @@ def share_in_order(parts: Sequence[str], line: str) -> float:
     0.0
     """
     whole = [part.split() for part in parts]
-    every, known = [word for words in whole for word in words], set(line.split())
-    if sum(word in known for word in every) < SHARE * len(every):
+    every, lower = [word for words in whole for word in words], text.lower()
+    if sum(word in lower for word in every) < SHARE * len(every):
         return 0.0
-    runs = [run for words in whole for run in _runs(words, f" {line} ")]
+    line = f" {words_in_line(text)} "
+    runs = [run for words in whole for run in _runs(words, line)]
     matched = [word for run in runs for word in run]
     telling = sum(word not in STOP_WORDS for word in matched)
     longest = max(map(len, runs), default=0)
     if longest < SHORTEST or not telling or (telling < SHORTEST and len(matched) < LONG):
         return 0.0
-    return len(matched) / len(every)
+    return share if (share := len(matched) / len(every)) >= SHARE else 0.0
 
 
 def _runs(words: Sequence[str], line: str) -> Iterator[Sequence[str]]:

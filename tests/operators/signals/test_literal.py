@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from operators.frames import FUSED
 from operators.question.intent import literal as read
-from operators.signals.literal import DEEPEST, share_in_order
+from operators.signals.literal import share_in_order
 from operators.signals.rare_name import FEW
 from tests.support.ordering import asked, ordered
 
 FILLER = "a task is up to date if its sources are"
 
 
-def order(question: str, *texts: str, text_rank: int = 0, test: str = "") -> list[int]:
+def order(question: str, *texts: str, test: str = "") -> list[int]:
     rows = [
         {**{"query_id": 0, "chunk_id": n, "rank": n, "text": text, "score": 1 - n / 10}}
-        | {"text_rank": text_rank, "corpus": "code", "path": test if n == 0 else "src/a.rs"}
+        | {"corpus": "code", "path": test if n == 0 else "src/a.rs"}
         for n, text in enumerate(texts)
     ]
     rules = {"literal": 1.0, "secondary": 0.3}
@@ -65,10 +65,17 @@ def test_a_test_that_repeats_a_message_stands_behind_the_source_that_prints_it()
     assert order(f"{message} in the tests", filled, source, test=test) == [0, 1]
 
 
-def test_only_the_best_of_keyword_search_are_compared() -> None:
-    line = "backticks may not start with"
-    assert order(line, FILLER, line, text_rank=DEEPEST - 1) == [1, 0]
-    assert order(line, FILLER, line, text_rank=DEEPEST) == [0, 1]
+@pytest.mark.parametrize(
+    "literal", ['"Failed to requeue #{n} jobs: #{e}"', "'requeue {n} jobs: connection'"]
+)
+def test_a_message_that_a_log_surrounds_leads_to_the_literal_with_all_its_words(
+    literal: str,
+) -> None:
+    question = "app WARN: Failed to requeue 7 jobs: Connection refused - connect(2) for 10.0.0.1"
+    assert order(question, FILLER, f"warn({literal})") == [1, 0]
+    assert order(question, FILLER, f"warn({literal.replace('jobs', 'jobs twice')})") == [0, 1]
+    assert order(f"why {question}", FILLER, f"warn({literal})") == [0, 1]
+    assert order(f"{FILLER} {question}", FILLER, f"warn({literal})") == [0, 1]
 
 
 WORDS = st.lists(st.sampled_from(["open", "lock", "file", "cannot", "the", "twice"]), min_size=1)
