@@ -28,7 +28,7 @@ LONG = 4
 SHARE = 0.75
 """The least share of the question's words."""
 
-SURROUNDED = 0.25
+SURROUNDED = 0.3
 """The least share where a literal of the source has all of its own words in the question."""
 
 _LITERAL = re.compile(r"""\"([^"\n]{10,200})\"|'([^'\n]{10,200})'|`([^`\n]{10,200})`""")

@@ -20,8 +20,8 @@ FILLER = "a task is up to date if its sources are"
 
 def order(question: str, *texts: str, test: str = "") -> list[int]:
     rows = [
-        {**{"query_id": 0, "chunk_id": n, "rank": n, "text": text, "score": 1 - n / 10}}
-        | {"corpus": "code", "path": test if n == 0 else "src/a.rs"}
+        {"query_id": 0, "chunk_id": n, "rank": n, "text": text, "score": 1 - n / 10}
+        | {"corpus": "code", "path": "src/a.rs" if n else test}
         for n, text in enumerate(texts)
     ]
     rules = {"literal": 1.0, "secondary": 0.3}
@@ -68,9 +68,7 @@ def test_a_test_that_repeats_a_message_stands_behind_the_source_that_prints_it()
 @pytest.mark.parametrize(
     "literal", ['"Failed to requeue #{n} jobs: #{e}"', "'requeue {n} jobs: connection'"]
 )
-def test_a_message_that_a_log_surrounds_leads_to_the_literal_with_all_its_words(
-    literal: str,
-) -> None:
+def test_a_message_in_a_log_leads_to_the_literal_with_all_its_words(literal: str) -> None:
     question = "app WARN: Failed to requeue 7 jobs: Connection refused - connect(2) for 10.0.0.1"
     assert order(question, FILLER, f"warn({literal})") == [1, 0]
     assert order(question, FILLER, f"warn({literal.replace('jobs', 'jobs twice')})") == [0, 1]
