@@ -72,7 +72,6 @@ def test_a_message_in_a_log_leads_to_the_literal_with_all_its_words(literal: str
     question = "app WARN: Failed to requeue 7 jobs: Connection refused - connect(2) for 10.0.0.1"
     assert order(question, FILLER, f"warn({literal})") == [1, 0]
     assert order(question, FILLER, f"warn({literal.replace('jobs', 'jobs twice')})") == [0, 1]
-    assert order(f"why {question}", FILLER, f"warn({literal})") == [0, 1]
     assert order(f"{FILLER} {question}", FILLER, f"warn({literal})") == [0, 1]
 
 

@@ -65,10 +65,8 @@ def test_a_branch_whose_name_has_the_key_of_an_issue_names_it(branch: str) -> No
     assert order("OPS-41", *texts) == [2, 0, 1]
 
 
-@pytest.mark.parametrize("question", ["OPS-999", "what does buf_valid do", "buf_valid RawIOBase"])
-def test_where_no_passage_has_any_name_that_is_looked_up_it_is_known(question: str) -> None:
-    about, mentions = map(asked, (question, "why does the window close where buf_valid says so?"))
-    names = absent_names(hits("OPS-9990", "a valid buffer"), intent(about, about))
-    assert names == {0: question.removeprefix("what does ").removesuffix(" do").split()}
-    assert absent_names(hits("a buffer", f"see `{names[0][-1]}`"), intent(about, about)) == {}
-    assert absent_names(hits("a buffer"), intent(mentions, mentions)) == {}
+@pytest.mark.parametrize("name", ["OPS-999", "buf_valid", "RawIOBase"])
+def test_where_no_passage_has_a_name_that_is_looked_up_it_is_known(name: str) -> None:
+    about = intent(asked(f"what does {name} do"), asked(f"what does {name} do"))
+    assert absent_names(hits("OPS-9990", "a valid buffer"), about) == {0: [name]}
+    assert absent_names(hits("a buffer", f"see `{name}`"), about) == {}
