@@ -55,7 +55,7 @@ def test_the_notebook_compares_explains_sweeps_and_learns(told: str) -> None:
 
 def test_what_if_runs_again_only_what_lies_behind_the_swapped_node(told: str) -> None:
     (line,) = [line for line in told.splitlines() if line.startswith("ran again: ")]
-    order = "signals, ranked, weak_evidence, reranked, unique, best_files, relevant_hits, labels"
+    order = "signals, ranked, reranked, weak_evidence, unique, best_files, relevant_hits, labels"
     assert line == f"ran again: fused, weighted, {order}, results"
 
 

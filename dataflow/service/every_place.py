@@ -7,6 +7,7 @@ import polars as pl
 
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from operators.errors import CrosscorpusError, counted
+from operators.frames import SHOWN, empty
 from operators.postgres.search.occurrences import occurrences
 from operators.postgres.store import collection_info
 
@@ -50,4 +51,7 @@ def every_place(
     how_many = f"{counted(lines.height, 'place')} in {counted(files, 'file')}"
     said = f"{how_many} and more: narrow it" if cut else f"{how_many}, all"
     bar = r"; \| is the character |, alternatives are a|b" if regex and r"\|" in text else ""
-    return EveryPlace(lines, said + bar * lines.is_empty())
+    if lines.is_empty():
+        unmet = driver.execute(["unmet_filters"], inputs, {"results": empty(SHOWN)})
+        said = "; ".join([said + bar, *unmet["unmet_filters"]["note"]])
+    return EveryPlace(lines, said)

@@ -110,6 +110,7 @@ def test_every_place_of_an_exact_text_is_listed_and_counted(service: Service) ->
     several = [one for one in grep(service, "e").files if one.more]
     assert [len(one.lines) for one in several] == [10] * len(several) != []
     assert grep(service, "zebra").total == "0 places in 0 files, all"
+    assert "no document with a path that begins with 'lob'" in grep(service, "e", path="lob").total
     history_lines = grep(service, "word7", corpora=["history"])
     assert [one.lines for one in history_lines.files] == [["1: Flush the cache, attempt 7: word7"]]
     for wrong in ("a\nb", " "):
