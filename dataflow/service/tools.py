@@ -152,7 +152,7 @@ def _hit(service: Service, one: Passage, asked: str, brief: bool) -> models.Hit:
         url=None if brief else _url(service, one.url, id, one.path),
         snippet=head(shown.text, SNIPPET),
         line=None if brief or one.start_line is None else one.start_line + shown.line,
-        also=named_beside(one.document_id, one.more_of_file),
+        also=list(named_beside(one.document_id, one.more_of_file)),
     )
 
 

@@ -69,24 +69,25 @@ def in_places(
     return replaced(results, lists(values, owners, results.height))
 
 
-def named_beside(document_id: str, more_of_file: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How a result of that document names its further passages: each is a name for ``fetch``.
+def named_beside(
+    document_id: str, more_of_file: Sequence[Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    """How a result of that document names its further passages: each name is one for ``fetch``.
 
-    By lines in the same document, by the id of another, else by label.
+    By lines in the same document, by the id of another, else by label; of several passages with
+    one name, as in a long line, the first.
 
     >>> more = {"document_id": "a.py", "start_line": 4, "end_line": 9, "source_label": "[code: a]"}
-    >>> named_beside("a.py", [more, {**more, "document_id": "b"}, {**more, "start_line": None}])
+    >>> beside = [more, more, {**more, "document_id": "b"}, {**more, "start_line": None}]
+    >>> list(named_beside("a.py", beside))
     ['4-9', 'b', '[code: a]']
     """
-    names = [
-        str(one["document_id"])
-        if one["document_id"] != document_id
-        else f"{one['start_line']}-{one['end_line']}"
-        if one["start_line"]
-        else str(one["source_label"])
-        for one in more_of_file
-    ]
-    return list(dict.fromkeys(names))
+    named: dict[str, Mapping[str, Any]] = {}
+    for one in more_of_file:
+        lines = f"{one['start_line']}-{one['end_line']}" if one["start_line"] else None
+        other = one["document_id"] != document_id
+        named.setdefault(str(one["document_id"] if other else lines or one["source_label"]), one)
+    return named
 
 
 def _numbers(rows: list[int]) -> Integers:

@@ -182,8 +182,8 @@ def show_answer(
         for other in () if brief else other_places(result):
             out.print(Text(f"    also in {other}", style="dim"))
         if more := result.get("more_of_file"):
-            beside = zip(named_beside(result["document_id"], more), more, strict=True)
-            said = ", ".join(f"{name} ({one['score']:.2f})" for name, one in beside)
+            beside = named_beside(result["document_id"], more)
+            said = ", ".join(f"{name} ({one['score']:.2f})" for name, one in beside.items())
             out.print(Text(f"    also {said}", style="dim"))
         label = result["source_label"] if brief else None
         excerpt = indent(_snippet(result["text"], asked, label), "    ")
