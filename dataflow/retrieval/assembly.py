@@ -201,8 +201,9 @@ def weak_evidence(
 ) -> pl.DataFrame:
     """A note for each query whose best hits are too weak to answer it; none for an exact text."""
     exact = pl.concat([asked_by_text(queries), exact_phrase.said_exactly(signals)])
-    by_meaning = score_scale.filter(~pl.col("query_id").is_in(exact.implode()))
-    return weak.notes(by_meaning, weak_below, absent_names(ranked, intent))
+    by_meaning = ~pl.col("query_id").is_in(exact.implode())
+    absent = absent_names(ranked, intent.filter(by_meaning))
+    return weak.notes(score_scale.filter(by_meaning), weak_below, absent)
 
 
 @tag(stage="context", frame="EVIDENCE")
