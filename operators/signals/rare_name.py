@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import polars as pl
@@ -34,7 +34,7 @@ def rare_name(hits: pl.DataFrame, questions: Questions) -> Values:
     looked_up = {query: names for query, asked in questions.items() if (names := _names(asked))}
     if not looked_up:
         return value
-    rows_of = _texts(hits, questions)
+    rows_of = _texts(hits, looked_up, questions)
     of_file = hits["of_file"].to_list()
     for query, names in looked_up.items():
         asked = questions[query]
@@ -53,7 +53,7 @@ def absent_names(hits: pl.DataFrame, intent: pl.DataFrame) -> dict[int, list[str
     """The names that a question looks up, by its number, where none of its hits has any of them."""
     questions = {row["query_id"]: row for row in intent.iter_rows(named=True)}
     looked_up = {query: names for query, asked in questions.items() if (names := _names(asked))}
-    texts = _texts(hits, questions) if looked_up else {}
+    texts = _texts(hits, looked_up, questions)
     return {
         query: list(names)
         for query, names in looked_up.items()
@@ -61,11 +61,15 @@ def absent_names(hits: pl.DataFrame, intent: pl.DataFrame) -> dict[int, list[str
     }
 
 
-def _texts(hits: pl.DataFrame, questions: Questions) -> Mapping[int, list[tuple[int, str]]]:
-    """Rows and texts of each question's hits; a key stands in titles too."""
+def _texts(
+    hits: pl.DataFrame, looked_up: Collection[int], questions: Questions
+) -> Mapping[int, list[tuple[int, str]]]:
+    """Rows and texts of the hits of the questions ``looked_up``; a key stands in titles too."""
     texts = defaultdict[int, list[tuple[int, str]]](list)
-    for row, (query, title, text) in enumerate(hits["query_id", "title", "text"].iter_rows()):
-        texts[query].append((row, f"{title} {text}" if questions[query]["places"] else text))
+    columns = hits["query_id", "title", "text"].iter_rows() if looked_up else ()
+    for row, (query, title, text) in enumerate(columns):
+        if query in looked_up:
+            texts[query].append((row, f"{title} {text}" if questions[query]["places"] else text))
     return texts
 
 

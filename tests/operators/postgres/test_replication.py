@@ -96,7 +96,6 @@ def test_a_primary_is_never_late(store: Store) -> None:
 def test_a_writer_that_was_left_at_a_standby_goes_to_the_new_primary(
     replicated: Any, tmp_path: Path
 ) -> None:
-    # https://github.com/gpustack/gpustack/issues/6105
     servers = {
         of: Path(str(conninfo_to_dict(dsn)["host"]))
         for of, dsn in (("primary", replicated.primary), ("replica", replicated.replica))
@@ -113,11 +112,12 @@ def test_a_writer_that_was_left_at_a_standby_goes_to_the_new_primary(
         replicated.catch_up()
         store.pool.wait()  # a connection that is being made would come after the others went
         lead_to("replica")
-        store.pool.drain()  # as after a restart of the primary
+        store.pool.drain()  # as after a restart of the primary (gpustack/gpustack#6105)
         assert store.row("SELECT pg_is_in_recovery()") == (True,)
         with pytest.raises(DatabaseError, match="read-only transaction") as refused:
             store.execute("DELETE FROM chunks")
         assert refused.value.kind == "not_allowed"
+        store.pool.wait()
         lead_to("primary")
         store.execute("DELETE FROM chunks")
     drop_collection(replicated.primary, "moved")
