@@ -37,7 +37,7 @@ def evidence(scale: pl.DataFrame) -> pl.DataFrame:
 
 
 def notes(scale: pl.DataFrame, below: float, absent: Mapping[int, Sequence[str]]) -> pl.DataFrame:
-    """``NOTES``: a sentence for each query that is ``absent`` or whose evidence is ``below`` this.
+    """``NOTES``: a sentence for each query with ``absent`` names or with evidence ``below`` this.
 
     Args:
         scale: ``SCORE_SCALE``.

@@ -46,10 +46,11 @@ def literal(hits: pl.DataFrame, questions: Questions) -> Values:
     asked = {query: one for query, one in questions.items() if one["literal"]}
     if not asked:
         return value
-    found = _shares(hits, asked, share_in_order, [True] * hits.height)
+    numbered = hits["query_id", "text", "of_file"].with_row_index("row")
+    found = _shares(numbered, asked, share_in_order)
     left = {query: one for query, one in asked.items() if query not in found}
+    found |= _shares(numbered.filter("of_file"), left, printed_share) if left else {}
     places, of_file = hits["path", "anchor"].rows(), hits["of_file"].to_list()
-    found |= _shares(hits, left, printed_share, of_file) if left else {}
     for query, shares in found.items():
         if not asked[query]["about_secondary"]:  # tests repeat what the source says
             shares = [one for one in shares if not of_tests(*places[one[1]])] or shares
@@ -62,15 +63,12 @@ def literal(hits: pl.DataFrame, questions: Questions) -> Values:
 
 
 def _shares(
-    hits: pl.DataFrame,
-    asked: Questions,
-    share_of: Callable[[Sequence[str], str], float],
-    among: Sequence[bool],
+    numbered: pl.DataFrame, asked: Questions, share_of: Callable[[Sequence[str], str], float]
 ) -> dict[int, list[tuple[float, int]]]:
-    """By query, the shares above 0 and their rows, of the hits ``among`` which are looked at."""
+    """The shares above 0 of ``numbered`` hits, and their rows, by query."""
     found = defaultdict[int, list[tuple[float, int]]](list)
-    for row, (query, text) in enumerate(hits["query_id", "text"].iter_rows()):
-        if among[row] and query in asked and (share := share_of(asked[query]["literal"], text)):
+    for row, query, text in numbered["row", "query_id", "text"].iter_rows():
+        if query in asked and (share := share_of(asked[query]["literal"], text)):
             found[query].append((share, row))
     return dict(found)
 

@@ -35,6 +35,7 @@ def order(question: str, *texts: str, test: str = "") -> list[int]:
         ("backticks may not start with `#!`", 'write!(f, "backticks may not start with {mark}")?;'),
         ('task: Task "build" is not up-to-date', 'Errf("task: Task %q is not up-to-date", name)'),
         ("error: recipe `a` has circular dependency `a -> b`", "Recipe {} has circular dependency"),
+        ("Could not open /etc/app.toml at line 12", "could not open {path} at line {line}"),
     ],
 )
 def test_a_message_with_values_leads_to_its_template(question: str, source: str) -> None:
@@ -64,14 +65,12 @@ def test_a_test_that_repeats_a_message_stands_behind_the_source_that_prints_it()
     assert order(f"{message} in the tests", filled, source, test=test) == [0, 1]
 
 
-@pytest.mark.parametrize(
-    "literal", ['"Failed to requeue #{n} jobs: #{e}"', "'requeue {n} jobs: connection'"]
-)
-def test_a_message_in_a_log_leads_to_the_literal_with_all_its_words(literal: str) -> None:
+@pytest.mark.parametrize("code", ['"Failed to requeue #{n} jobs: #{e}"', "'to requeue {n} jobs'"])
+def test_a_message_in_a_log_leads_to_the_literal_with_all_its_words(code: str) -> None:
     question = "app WARN: Failed to requeue 7 jobs: Connection refused - connect(2) for 10.0.0.1"
-    assert order(question, FILLER, f"warn({literal})") == [1, 0]
-    assert order(question, FILLER, f"warn({literal.replace('jobs', 'jobs twice')})") == [0, 1]
-    assert order(f"{FILLER} {question}", FILLER, f"warn({literal})") == [0, 1]
+    assert order(question, FILLER, f"warn({code})") == [1, 0]
+    assert order(question, FILLER, f"warn({code.replace('jobs', 'jobs twice')})") == [0, 1]
+    assert order(f"{FILLER} {question}", FILLER, f"warn({code})") == [0, 1]
 
 
 WORDS = st.lists(st.sampled_from(["open", "lock", "file", "cannot", "the", "twice"]), min_size=1)
