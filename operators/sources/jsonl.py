@@ -19,13 +19,18 @@ metadata         optional object
 
 Any other key becomes metadata. A metadata value whose JSON is longer than
 ``protocol.METADATA_VALUE_LIMIT`` is left out: that is a text (a diff hunk, a thread's comments).
+
+A line is made into a document only if a value in it has changed.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -37,9 +42,19 @@ from operators.foundation.sanitize import clean_text
 from operators.sources.formats.json_stream import DAMAGED, read_json, unpacked
 from operators.sources.formats.languages import code_language, prose_format
 from operators.sources.formats.shown_text import shown_text
-from operators.sources.protocol import Document, Item, Key, ReadIssue, Source, metadata_json
+from operators.sources.protocol import (
+    Document,
+    Item,
+    Key,
+    LazyDocument,
+    ReadIssue,
+    Source,
+    metadata_json,
+)
 
 READER = "documents/1"
+"""Another number, if other rules make a document of a line, so that unchanged lines are read."""
+
 MAX_LINE = 64 * 1024 * 1024
 """Maximum bytes; a longer line is a :class:`ReadIssue` and is skipped without loading it."""
 
@@ -52,6 +67,7 @@ _TEXTS = {  # the document's field of each key
 _MOST_NAMED = 20  # unknown fields
 _TOPIC = "topic"  # operators.versions.lineage reads it in the metadata
 _NUMBERS = ("pr_number", "issue_number")  # for labels, links and removal
+_sorted_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 _KNOWN = frozenset((*_TEXTS, "doc_id", "corpus", "text", "repo", "created_at", "metadata"))
 
 
@@ -80,19 +96,17 @@ def documents_source(path: Path | str) -> Source:
         nonlocal done
         size = file.stat().st_size
         with file.open("rb") as raw:
-            for row in json_rows(raw):
+            for line, row in json_rows(raw):
                 done = min(1.0, raw.tell() / size)
-                yield row
+                where = f"{file.name}: {line}"
+                yield where, replace(row, where=where) if isinstance(row, ReadIssue) else row
 
     def scan() -> Iterator[Item]:
         nonlocal done
         item: Item | None = None
         with readable(file):
             for item in documents_of(rows()):
-                if isinstance(item, ReadIssue):
-                    yield replace(item, where=f"{file.name}: {item.where}")
-                else:
-                    yield item
+                yield item
         if item is None:
             yield ReadIssue(file.name, "it has no rows", failed=False)
         done = 1.0
@@ -108,6 +122,7 @@ def refuse_other_kind(items: Iterable[Any], form: str) -> None:
 
     ``form`` describes the expected file. Without an item, nothing is raised.
     """
+    items = (item.read() if isinstance(item, LazyDocument) else item for item in items)
     first = list(islice(items, FIRST_ITEMS))
     if first and all(isinstance(item, ReadIssue) and item.failed for item in first):
         raise SourceError(f"{first[0]}; nothing was read: give {form}")
@@ -140,8 +155,10 @@ def is_corpus_name(name: str) -> bool:
     return _CORPUS.fullmatch(name) is not None
 
 
-def documents_of(rows: Iterable[tuple[str, Any]]) -> Iterator[Document | ReadIssue]:
+def documents_of(rows: Iterable[tuple[str, Any]]) -> Iterator[Item]:
     """Documents and issues of rows, in their order; the first of two with one name wins.
+
+    A document is lazy, hashed over its row, unless it has values that JSON has not.
 
     Args:
         rows: each row's place, and its keys and values as in a line of JSON, or its issue.
@@ -209,13 +226,32 @@ def bounded_lines(stream: IO[bytes], most: int) -> Iterator[bytes]:
         yield line
 
 
-def _item(where: str, fields: Any, named: set[str]) -> Document | ReadIssue:
+def _item(where: str, fields: Any, named: set[str]) -> Item:
     if not isinstance(fields, Mapping):
         return ReadIssue(where, f"not a JSON object but {_kind(fields)}")
-    key = None
     try:
         key = _key(fields)
-        return _document(fields, key, named)
+    except BadLine as exc:
+        return ReadIssue(where, str(exc))
+    hashed = _hashed(fields)
+    parse = partial(_parsed, where, fields, key, hashed, named)
+    return parse() if hashed is None else LazyDocument(key, hashed, parse)
+
+
+def _hashed(fields: Mapping[str, Any]) -> str | None:
+    """SHA-256 (hex) over a row, whatever the order of its keys; None if it came from no JSON."""
+    try:
+        text = _sorted_json(fields)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _parsed(
+    where: str, fields: Mapping[str, Any], key: Key, hashed: str | None, named: set[str]
+) -> Document | ReadIssue:
+    try:
+        return replace(_document(fields, key, named), source_hash=hashed)
     except BadLine as exc:
         reason = str(exc)
     except RecursionError:
@@ -223,7 +259,7 @@ def _item(where: str, fields: Any, named: set[str]) -> Document | ReadIssue:
     except TypeError as exc:  # a value that came from no JSON
         reason = f"metadata: {exc}"
     # its last version may be visible to those who lost the right
-    return ReadIssue(where, reason, key=key, withdrawn=key is not None and _says_who(fields))
+    return ReadIssue(where, reason, key=key, withdrawn=_says_who(fields))
 
 
 def _says_who(fields: Mapping[str, Any]) -> bool:

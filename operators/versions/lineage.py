@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -222,12 +222,13 @@ def _continued(pages: list[Page], ends: list[Page], least: float) -> dict[int, i
     """Which of ``ends`` each page of a version continues, by index; surest pairs first."""
     if least == 0.0 and len(pages) == 1 and len(ends) == 1:
         return {0: 0}
-    pairs = set(likely([p.hashes for p in pages], [p.hashes for p in ends]))
-    same = _same_identifier(pages, ends)
     if least == 0.0:
-        same |= {(i, j) for i in range(len(pages)) for j in range(len(ends))}
+        same = pairs = set(product(range(len(pages)), range(len(ends))))
+    else:
+        same = _same_identifier(pages, ends)
+        pairs = same | set(likely([p.hashes for p in pages], [p.hashes for p in ends]))
     scored = []
-    for i, j in pairs | same:
+    for i, j in pairs:
         close = alike(pages[i].hashes, ends[j].hashes)
         if (i, j) in same or close >= least:
             scored.append((-((i, j) in same), -close, i, j))
@@ -240,9 +241,10 @@ def _sections(pages: list[Page], ends: list[Page]) -> dict[int, int]:
     Text, surrounding headings and identifier decide which continues which. If few have the
     title, the remaining ones are paired as well: nothing contradicts it.
     """
-    pairs = set(likely([p.hashes for p in pages], [p.hashes for p in ends]))
     if len(pages) * len(ends) <= FEW_PAIRS:
-        pairs = {(i, j) for i in range(len(pages)) for j in range(len(ends))}
+        pairs = set(product(range(len(pages)), range(len(ends))))
+    else:
+        pairs = set(likely([p.hashes for p in pages], [p.hashes for p in ends]))
     scored = []
     for i, j in pairs | _same_identifier(pages, ends):
         page, end = pages[i], ends[j]

@@ -19,7 +19,8 @@ from operators.sources.jsonl import (
     json_rows,
     parse_moment,
 )
-from operators.sources.protocol import Document, Item, ReadIssue
+from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue
+from tests.support.whole_scan import parsed, read_all
 
 
 def line(**fields: Any) -> bytes:
@@ -27,7 +28,7 @@ def line(**fields: Any) -> bytes:
 
 
 def read(*lines: bytes) -> list[Item]:
-    return list(documents_of(json_rows(io.BytesIO(b"".join(lines)))))
+    return parsed(documents_of(json_rows(io.BytesIO(b"".join(lines)))))
 
 
 def document(**fields: Any) -> Document:
@@ -55,6 +56,7 @@ def test_every_key_of_the_generic_form_has_its_column() -> None:
         date_source="explicit", version="1.10", lineage_id="topic",
         metadata='{"k": 1, "kind": "page", "pr_number": 7, "project": "p"}',
         note="unknown fields, kept in the metadata: 'kind'; 'pr_number'",
+        source_hash=got.source_hash,
     )  # fmt: skip
 
 
@@ -63,6 +65,17 @@ def test_comments_of_markdown_and_pictures_as_base64_are_no_text() -> None:
     assert document(text=text, path="a.md").text == "\n ![c]()"
     assert document(text=text, path=None, language="markdown").text == "\n ![c]()"
     assert document(text=text, path=None, language=None).text == "<!-- a\nb --> ![c]()"
+
+
+def test_a_line_counts_as_changed_by_its_values_not_by_the_order_of_its_keys() -> None:
+    def content(raw: bytes) -> str | None:
+        [item] = documents_of(json_rows(io.BytesIO(raw)))
+        return item.content
+
+    one = content(line(title="T", metadata={"a": 1, "b": [2]}))
+    assert content(line(metadata={"b": [2], "a": 1}, title="T").replace(b": ", b":")) == one
+    others = [{"title": "U"}, {"metadata": {"a": 1, "b": ["2"]}}, {"metadata": {"a": True}}]
+    assert len({one, *(content(line(**{"title": "T", **more})) for more in others)}) == 4
 
 
 def test_a_project_names_the_repo_where_there_is_none() -> None:
@@ -146,13 +159,13 @@ def test_gzip_is_told_by_its_content(tmp_path: Path) -> None:
     file = tmp_path / "any.name"
     file.write_bytes(gzip.compress(line()) + gzip.compress(line(doc_id="e")))
     source = documents_source(file)
-    assert [type(item) for item in source.scan()] == [Document, Document]
+    assert [type(item) for item in read_all(source)] == [Document, Document]
     assert source.fraction() == 1.0
 
 
 def test_a_cut_gzip_gives_what_came_before_and_a_fault_without_a_key() -> None:
     body = b"".join(line(doc_id=str(n), text=os.urandom(200).hex()) for n in range(500))
-    got = list(documents_of(json_rows(io.BytesIO(gzip.compress(body)[:-5000]))))
+    got = parsed(documents_of(json_rows(io.BytesIO(gzip.compress(body)[:-5000]))))
     assert len(got) > 100
     assert all(isinstance(item, Document) for item in got[:-1])
     assert isinstance(got[-1], ReadIssue)
@@ -179,7 +192,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         for number in range(800):
             out.write(line(doc_id=str(number), text="word " * 4_000))
     tracemalloc.start()
-    assert sum(isinstance(item, Document) for item in documents_source(file).scan()) == 800
+    lazy = (item for item in documents_source(file).scan() if isinstance(item, LazyDocument))
+    assert sum(isinstance(item.read(), Document) for item in lazy) == 800
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8e6  # of 16 MB of text

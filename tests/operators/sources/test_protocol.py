@@ -25,6 +25,7 @@ from operators.sources.protocol import (
     metadata_json,
 )
 from operators.sources.reader import named_reader, reader_source
+from tests.support.whole_scan import read_all
 
 DOCUMENT = Document(
     "d", "docs", "org/app", "Title", "text", created_at=datetime(2020, 1, 2, tzinfo=UTC)
@@ -110,7 +111,7 @@ def test_a_mapping_becomes_a_document_and_what_is_none_becomes_an_issue_with_its
         {**ROW, "doc_id": "d", "text": b"x"},
     ]
     rows.append({**ROW, "doc_id": "c", "owner": {1, 2}})
-    first, second, *issues = reader_source(Pages(*rows)).scan()
+    first, second, *issues = read_all(reader_source(Pages(*rows)))
     assert (first.created_at, first.text) == (datetime(2026, 3, 1, tzinfo=UTC), "Words.")
     assert second.created_at == moment
     assert [str(issue) for issue in issues if isinstance(issue, ReadIssue)] == [

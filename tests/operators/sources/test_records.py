@@ -33,6 +33,7 @@ from operators.sources.records.record_source import (
     standard_input,
 )
 from operators.sources.records.text_forms import markdown
+from tests.support.whole_scan import read_all
 
 
 def node(kind: str, *content: Any, **attributes: Any) -> dict[str, Any]:
@@ -99,7 +100,7 @@ MERGE_REQUEST = {
 
 
 def documents(path: Path, name: str, **how: Any) -> list[Any]:
-    return list(records_source(path, read_map(name, shipped_maps()), **how).scan())
+    return read_all(records_source(path, read_map(name, shipped_maps()), **how))
 
 
 def written(folder: Path, *values: Any, name: str = "export.json") -> Path:
@@ -694,12 +695,12 @@ def test_what_is_no_record_of_the_map_is_an_issue_and_the_rest_is_read(tmp_path:
     bad: list[dict[str, Any]] = [{"title": "no id"}]
     bad += [good | one | {"id": f"bad-{n}"} for n, one in enumerate(odd)]
     file = written(tmp_path, *bad, good | {"id": "a"}, [[]], good | {"id": "b", "at": "2026"})
-    items = list(records_source(file, own_map(tmp_path)).scan())
+    items = read_all(records_source(file, own_map(tmp_path)))
     assert [type(one) for one in items[: len(bad)]] == [ReadIssue] * len(bad)
     assert "no 'id', the key of wiki, in a record of title" in str(items[0])
     assert [one.document_id for one in items if isinstance(one, Document)] == ["a", "b"]
     pages = own_map(tmp_path, MAP.replace("documents:", "records: split(id, '')\ndocuments:", 1))
-    (issue,) = records_source(written(tmp_path, good | {"id": "x"}), pages).scan()
+    (issue,) = read_all(records_source(written(tmp_path, good | {"id": "x"}), pages))
     assert "empty separator" in str(issue)
 
 
@@ -707,7 +708,7 @@ def test_a_record_that_fails_is_seen_by_nobody_who_may_have_lost_the_right(tmp_p
     good: dict[str, Any] = {"id": "a", "title": "A", "text": "t"}
     bad = [good | {"at": "yesterday"}, good | {"id": "b", "at": "yesterday", "who": ["ops"]}]
     bad += [good | {"id": "c", "who": 7}]
-    items = list(records_source(written(tmp_path, *bad), own_map(tmp_path)).scan())
+    items = read_all(records_source(written(tmp_path, *bad), own_map(tmp_path)))
     assert [one.key[2] for one in items] == ["a", "b", "c"]
     assert [one.withdrawn for one in items] == [False, True, True]
 
@@ -724,7 +725,7 @@ def test_a_thread_is_for_those_who_may_see_all_of_it(tmp_path: Path) -> None:
     ):
         members = [{"id": "a", "title": "A", "text": "t", "who": who} for who in rights]
         file = written(tmp_path, *members, name=f"{number}.json")
-        (thread,) = records_source(file, read).scan()
+        (thread,) = read_all(records_source(file, read))
         assert json.loads(thread.metadata).get("allowed") == seen
 
 
@@ -747,7 +748,7 @@ def test_records_that_fit_no_document_are_named_with_what_the_map_reads(tmp_path
 def test_a_given_file_of_another_ending_is_read_as_json(tmp_path: Path) -> None:
     good = {"id": "a", "title": "A", "text": "t"}
     file = written(tmp_path, good, name="export.txt")
-    assert [one.document_id for one in records_source(file, own_map(tmp_path)).scan()] == ["a"]
+    assert [one.document_id for one in read_all(records_source(file, own_map(tmp_path)))] == ["a"]
 
 
 def test_an_address_without_its_protocol_is_refused(tmp_path: Path) -> None:
@@ -825,7 +826,7 @@ def test_no_error_of_a_reader_repeats_its_arguments(at: str, way: str) -> None:
     arguments = [f"token={token}", f"at={at}"] if way == "argument" else [f"at={at}"]
     options = {"init": {"token": token}} if way == "options" else None
     with pytest.raises(SourceError, match="…") as error:
-        list(named_reader(name, arguments, None, options).scan())
+        read_all(named_reader(name, arguments, None, options))
     assert token not in "".join(traceback.format_exception(error.value))
 
 
@@ -865,11 +866,11 @@ def test_a_reader_of_llamaindex_and_any_iterable_are_sources(
     monkeypatch.setenv("OWN_TOKEN", "hidden")
     read = read_map("llamaindex", shipped_maps())
     source = named_reader(f"python:{__name__}:Loader", [], read, reader_options(file))
-    (document,) = source.scan()
+    (document,) = read_all(source)
     assert (document.corpus, document.title, document.text) == ("wiki", "hidden", "about proxies")
     rows = ({"id": name, "title": "A", "text": "t"} for name in "abc")
     once = reader_source(rows, own_map(tmp_path))
-    assert [one.document_id for one in once.scan()] == ["a", "b", "c"]
+    assert [one.document_id for one in read_all(once)] == ["a", "b", "c"]
     for wrong in (7, object()):
         with pytest.raises(SourceError, match="is no reader"):
             reader_source(wrong)
@@ -893,8 +894,8 @@ def test_a_service_whose_first_record_was_looked_at_is_not_asked_again(tmp_path:
 
     stream = Stream()
     source = reader_source(stream, own_map(tmp_path))
-    assert next(source.scan()).document_id == "a"
-    assert [one.document_id for one in source.scan()] == ["a", "b", "c"]
+    assert next(source.scan()).read().document_id == "a"
+    assert [one.document_id for one in read_all(source)] == ["a", "b", "c"]
     assert stream.asked == 1
     assert [*source.scan()] == []
     assert stream.asked == 2  # a whole scan is not kept
@@ -909,7 +910,7 @@ def test_no_error_of_a_reader_shows_a_token_as_an_address_has_it(token: str) -> 
 
     reader = type("Own", (), {"scan": staticmethod(scan)})()
     with pytest.raises(SourceError) as error:
-        list(reader_source(reader, secret=[{"token": token}]).scan())
+        read_all(reader_source(reader, secret=[{"token": token}]))
     for form in (token, quote(token), quote_plus(token), quote_plus(token, safe="/=")):
         assert form not in str(error.value)
     assert str(error.value).count("…") == 4
@@ -918,7 +919,7 @@ def test_no_error_of_a_reader_shows_a_token_as_an_address_has_it(token: str) -> 
 def test_records_of_a_reader_get_the_project_and_the_address_of_their_service() -> None:
     read = read_map("jira", shipped_maps())
     own = fields_given(read, "ops", "https://jira.example.org/", False)
-    (document,) = named_reader(f"python:{__name__}:issues", [], read, None, own).scan()
+    (document,) = read_all(named_reader(f"python:{__name__}:issues", [], read, None, own))
     assert (document.repo, document.uri) == ("ops", "https://jira.example.org/browse/OPS-41")
     with pytest.raises(SourceError, match="name these with --repo"):
         fields_given(read, "", "", True)
@@ -942,7 +943,7 @@ def test_documents_of_llamaindex_that_are_issues_and_threads_are_read_as_such() 
         Made("C2", "", channel="C2"),  # what SlackReader gives after an error
         Made("9", "", title="An empty page", source=7),
     ]
-    documents = list(reader_source(made, read_map("llamaindex", shipped_maps())).scan())
+    documents = read_all(reader_source(made, read_map("llamaindex", shipped_maps())))
     assert [(one.corpus, one.document_id, one.title, one.text) for one in documents] == [
         ("ticket", "OPS-7", "OPS-7 Proxy", "Proxy"),
         ("issue", "issues/7", "#7 Crash", "Crash"),
@@ -960,4 +961,4 @@ def test_a_reader_that_has_only_the_lazy_loading_of_llamaindexs_base_is_read() -
     lazy_load_data.__module__ = "llama_index.core.readers.base"
     reader = type("Real", (Loader,), {"lazy_load_data": lazy_load_data})("t")
     source = reader_source(reader, read_map("llamaindex", shipped_maps()), {"query": "proxies"})
-    assert [one.text for one in source.scan()] == ["about proxies"]
+    assert [one.text for one in read_all(source)] == ["about proxies"]

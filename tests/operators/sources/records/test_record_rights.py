@@ -11,6 +11,7 @@ import pytest
 from dataflow.configuration.loader import shipped_maps
 from operators.sources.records.record_map import read_map
 from operators.sources.records.record_source import records_source
+from tests.support.whole_scan import read_all
 
 
 def read(folder: Path, name: str, files: dict[str, Any], **how: Any) -> list[Any]:
@@ -18,7 +19,7 @@ def read(folder: Path, name: str, files: dict[str, Any], **how: Any) -> list[Any
     for file, content in files.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(json.dumps(content), "utf-8")
-    return list(records_source(folder, read_map(name, shipped_maps()), **how).scan())
+    return read_all(records_source(folder, read_map(name, shipped_maps()), **how))
 
 
 def allowed(document: Any) -> list[str] | None:
@@ -170,5 +171,5 @@ def test_a_security_level_of_jira_is_a_group(tmp_path: Path, level: dict[str, st
 def test_a_security_level_in_a_table_of_jira_is_a_group(tmp_path: Path) -> None:
     table = tmp_path / "jira.csv"
     table.write_text("Issue key,Summary,Security Level\nOPS-1,A,board\nOPS-2,B,\n", "utf-8")
-    hidden, plain = records_source(table, read_map("jira_csv", shipped_maps())).scan()
+    hidden, plain = read_all(records_source(table, read_map("jira_csv", shipped_maps())))
     assert (allowed(hidden), allowed(plain)) == (["board"], None)

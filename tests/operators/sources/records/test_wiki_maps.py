@@ -15,6 +15,7 @@ from operators.sources.protocol import Document, ReadIssue
 from operators.sources.reader import reader_source
 from operators.sources.records.record_map import read_map
 from operators.sources.records.record_source import records_source
+from tests.support.whole_scan import read_all
 
 NAME = {"type": "title", "title": [{"plain_text": "Proxy "}, {"plain_text": "rules"}]}
 PAGE = {
@@ -51,7 +52,7 @@ def read(folder: Path, name: str, *values: Any, **how: Any) -> list[Any]:
     """What the map ``name`` makes of files with one value each, in this order."""
     for number, one in enumerate(values):
         (folder / f"{number}.json").write_text(json.dumps(one), "utf-8")
-    return list(records_source(folder, read_map(name, shipped_maps()), **how).scan())
+    return read_all(records_source(folder, read_map(name, shipped_maps()), **how))
 
 
 def test_a_page_of_notion_has_the_blocks_that_were_listed_beside_it(tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_a_page_of_llamaindexs_reader_of_notion_has_a_title_and_an_address() -> 
     class Made:
         id_, text, metadata = "5983-3787", "\nProxy rules\n\nTrust.\n", {"page_id": "5983-3787"}
 
-    (page,) = reader_source([Made()], read_map("llamaindex", shipped_maps())).scan()
+    (page,) = read_all(reader_source([Made()], read_map("llamaindex", shipped_maps())))
     assert isinstance(page, Document)
     assert (page.title, page.uri) == ("Proxy rules", "https://www.notion.so/59833787")
 
@@ -141,7 +142,7 @@ def test_a_page_of_confluences_export_is_read_without_what_surrounds_it(
         for name, text in pages.items():
             (path / name).write_text(text, "utf-8")
     read = read_map("confluence", shipped_maps())
-    (page,) = records_source(path, read, base_url="https://w.example/wiki").scan()
+    (page,) = read_all(records_source(path, read, base_url="https://w.example/wiki"))
     assert (page.corpus, page.repo, page.document_id) == ("wiki", "ENG", "77")
     assert (page.title, page.path) == ("Proxy : rules", "Engineering/Ops - all/Proxy : rules")
     assert page.text == "# Steps\n\nTrust\nthe balancer.\n    a = 1"
@@ -155,7 +156,7 @@ def test_a_page_of_confluences_export_may_lack_an_editor_and_a_date(tmp_path: Pa
     (tmp_path / "77.html").write_text(start + end, "utf-8")
     (tmp_path / "photo.html").write_bytes(b"\0\xff")
     read = read_map("confluence", shipped_maps())
-    (page,) = records_source(tmp_path, read, repo="ENG").scan()
+    (page,) = read_all(records_source(tmp_path, read, repo="ENG"))
     assert (page.repo, page.document_id, page.created_at) == ("ENG", "77", None)
     assert json.loads(page.metadata)["authors"] == ["Ada"]
 
