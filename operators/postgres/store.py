@@ -315,7 +315,8 @@ def open_store(
             none = f"; the server at {target(dsn)} has none: {elsewhere}"
             raise UnknownName(
                 f"no collection {collection!r}{suggest(collection, known)}"
-                f" (`crosscorpus ingest ... --collection {collection}` makes it"
+                f" ({'name one with -C, or ' if known else ''}"
+                f"`crosscorpus ingest ... --collection {collection}` makes it"
                 f"{', and this replica has it some time later' if replica else ''}"
                 f"{'' if known or replica else none})"
             )

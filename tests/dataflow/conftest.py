@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -28,6 +29,7 @@ from hypothesis import strategies as st
 
 from dataflow.configuration.catalog import Catalog, read_layer
 from dataflow.configuration.config_model import Config, check
+from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
 from operators.context.search_outcomes import searched, unsuccessful
 from operators.foundation.data_dir import data_home
 from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty
@@ -35,6 +37,25 @@ from operators.postgres.search.timed_search import Searched, outcomes_of
 from operators.postgres.store import CollectionInfo
 
 Crosscorpus = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def driver_for() -> Iterator[Callable[[Config], RetrievalDriver]]:
+    """A driver for a configuration, without a store, built once."""
+    built: dict[str, RetrievalDriver] = {}
+    embedder = SimpleNamespace(model="none", count_tokens=lambda t: [len(x) for x in t])
+    store = SimpleNamespace(collection="none", space=None, access=None, visible={})
+
+    def make(config: Config) -> RetrievalDriver:
+        key = config.model_dump_json()
+        if key not in built:
+            bound = {"store": store, "embedder": embedder}
+            built[key] = RetrievalDriver(config, build_graph(config), bound)
+        return built[key]
+
+    yield make
+    for driver in built.values():
+        driver.close()
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ from hypothesis import strategies as st
 
 from dataflow.configuration.config_model import Config, load_config
 from dataflow.configuration.loader import shipped
-from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
 from dataflow.execution.memo import same
 from dataflow.retrieval import corpus as corpus_nodes
 from operators.errors import CrosscorpusError
@@ -24,19 +21,8 @@ QUESTION = {"query": "why is the cache flushed twice?"}
 CORPORA = ("code", "review", "wiki")
 STAGES = [
     *(f"{corpus}.corpus_row" for corpus in CORPORA),
-    *(
-        "merged",
-        "chunks",
-        "deduped",
-        "unified",
-        "aged_hits",
-        "fused",
-        "weighted",
-        "reranked",
-        "unique",
-        "results",
-        "packed",
-    ),
+    *("merged", "chunks", "deduped", "unified", "aged_hits", "fused", "weighted", "reranked"),
+    *("unique", "results", "packed"),
     *("context_window", "citations", "notes", "outcomes", "explain", "provenance"),
 ]
 
@@ -73,33 +59,12 @@ def narrowed(change: str | dict[str, Any]) -> Config:
     return config if isinstance(change, str) else config.with_changes(change)
 
 
-@pytest.fixture(scope="module")
-def build() -> Iterator[Callable[..., RetrievalDriver]]:
-    """A driver for a configuration, built once."""
-    built: dict[str, RetrievalDriver] = {}
-    embedder = SimpleNamespace(model="none", count_tokens=lambda t: [len(x) for x in t])
-
-    def make(config: Config) -> RetrievalDriver:
-        key = config.model_dump_json()
-        if key not in built:
-            bound = {
-                "store": SimpleNamespace(collection="none", space=None, access=None, visible={}),
-                "embedder": embedder,
-            }
-            built[key] = RetrievalDriver(config, build_graph(config), bound)
-        return built[key]
-
-    yield make
-    for driver in built.values():
-        driver.close()
-
-
 @given(
     data=st.data(), first=CHANGES, second=CHANGES, trigger=st.sampled_from(["pr_review", "none"])
 )
 @settings(max_examples=12)
 def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
-    build: Any,
+    driver_for: Any,
     make_world: Any,
     make_queries: Any,
     worlds: Any,
@@ -114,18 +79,18 @@ def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
     overrides = {**world.overrides(*sorted(world.found)), "queries": asked}
 
     def known(config: Config, given_: dict[str, Any]) -> dict[str, Any]:
-        return {k: v for k, v in given_.items() if k in build(config).graph.nodes}
+        return {k: v for k, v in given_.items() if k in driver_for(config).graph.nodes}
 
     def stages(config: Config) -> list[str]:
         return list(known(config, dict.fromkeys(STAGES)))
 
-    trace = build(before).trace(stages(before), {"now": NOW}, known(before, overrides))
+    trace = driver_for(before).trace(stages(before), {"now": NOW}, known(before, overrides))
     # what the first configuration has no corpus for was never given; a search would need a store
     missing = known(after, overrides).keys() - trace.overrides.keys()
     if missing:
         return
-    found = build(before).what_if(trace, after, final_vars=stages(after))
-    fresh = build(after).execute(stages(after), {"now": NOW}, known(after, overrides))
+    found = driver_for(before).what_if(trace, after, final_vars=stages(after))
+    fresh = driver_for(after).execute(stages(after), {"now": NOW}, known(after, overrides))
     for name in stages(after):
         mine, other = found[name], fresh[name]
         if name == "provenance":
@@ -134,9 +99,9 @@ def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
 
 
 def test_a_what_if_may_be_asked_what_if_in_turn_and_with_other_inputs(
-    build: Any, world: Any, make_queries: Any
+    driver_for: Any, world: Any, make_queries: Any
 ) -> None:
-    driver = build(narrowed("default"))
+    driver = driver_for(narrowed("default"))
     overrides = {**world.overrides(0), "queries": make_queries(0, trigger="pr_review")}
     trace = driver.trace(["results"], {"now": NOW, "top_k": 2}, overrides)
     off = driver.what_if(trace, {"variants": {"aged_hits": "off"}})

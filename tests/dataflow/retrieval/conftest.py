@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 import pytest
 
 from dataflow.configuration.config_model import load_config
-from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver, build_graph
+from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 from operators import frames
 from operators.postgres.store import drop_collection, open_store
 
@@ -55,27 +54,20 @@ def ingested(
 
 
 @pytest.fixture(scope="session")
-def driver_of() -> Iterator[Callable[..., RetrievalDriver]]:
+def driver_of(driver_for: Callable[..., RetrievalDriver]) -> Callable[..., RetrievalDriver]:
     """A driver over three corpora for variants of its stages, built once each."""
+
+    default = load_config("default")
+    others: dict[str, Any] = {n: None for n in default.corpora if n not in CORPORA}
     built: dict[str, RetrievalDriver] = {}
 
     def make(variants: dict[str, str] | None = None) -> RetrievalDriver:
-        key = repr(variants)
-        if key not in built:
-            config = load_config("default")
-            others: dict[str, Any] = {n: None for n in config.corpora if n not in CORPORA}
-            config = config.with_changes({"corpora": others, "variants": variants or {}})
-            embedder = SimpleNamespace(model="none", count_tokens=lambda t: [len(x) for x in t])
-            bound = {
-                "store": SimpleNamespace(collection="none", space=None, access=None, visible={}),
-                "embedder": embedder,
-            }
-            built[key] = RetrievalDriver(config, build_graph(config), bound)
+        if (key := repr(variants)) not in built:
+            changes = {"corpora": others, "variants": variants or {}}
+            built[key] = driver_for(default.with_changes(changes))
         return built[key]
 
-    yield make
-    for driver in built.values():
-        driver.close()
+    return make
 
 
 @pytest.fixture(scope="session")

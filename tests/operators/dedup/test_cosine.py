@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
+from representatives import representatives
 
 from operators.dedup.cosine import cosine_representatives, unit_vectors
 
@@ -27,17 +28,10 @@ def plainly(rows: list[list[float] | None], documents: list[int], threshold: flo
         return math.fsum(a * b for a, b in zip(one, two, strict=True)) / math.prod(lengths)
 
     rows = [None if row is None else np.float32(row).tolist() for row in rows]
-    kept: list[int] = []
-    representative = []
-    for number, row in enumerate(rows):
-        for other in kept:
-            if documents[number] != documents[other] and similar(row, rows[other]) >= threshold:
-                representative.append(other)
-                break
-        else:
-            kept.append(number)
-            representative.append(number)
-    return representative
+    return representatives(
+        len(rows),
+        lambda a, b: documents[a] != documents[b] and similar(rows[a], rows[b]) >= threshold,
+    )
 
 
 @given(vectors, st.data())

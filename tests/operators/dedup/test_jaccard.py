@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
+from representatives import representatives
 
 from operators.dedup.jaccard import jaccard_representatives
 from operators.dedup.token_index import index_tokens, token_sketches
@@ -37,19 +38,12 @@ def near_duplicates(draw: st.DrawFn) -> list[str]:
 def all_pairs(texts: list[str], threshold: float) -> list[int]:
     """The rule said plainly: a text belongs to the first kept one that is like it."""
     sets = [set(text.lower().split()) for text in texts]
-    kept: list[int] = []
-    representative = []
-    for number, one in enumerate(sets):
-        for other in kept:
-            both = one | sets[other]
-            index = len(one & sets[other]) / len(both) if both else 1.0
-            if index >= threshold:
-                representative.append(other)
-                break
-        else:
-            kept.append(number)
-            representative.append(number)
-    return representative
+
+    def index(one: int, other: int) -> float:
+        both = sets[one] | sets[other]
+        return len(sets[one] & sets[other]) / len(both) if both else 1.0
+
+    return representatives(len(sets), lambda one, other: index(one, other) >= threshold)
 
 
 @given(near_duplicates(), thresholds, st.integers(0, 14))
