@@ -448,10 +448,10 @@ def _by_ending(issues: Sequence[ReadIssue]) -> str:
     counts = _endings(issues)
     parts = [f"{count} {printable(name)}" for name, count in [*counts.items()][:_ENDINGS]]
     if rest := sum([*counts.values()][_ENDINGS:]):
-        parts.append(f"{rest} others")
+        parts.append(f"{rest} more")
     if not parts:
         return ""
-    return f"unknown endings: {', '.join(parts)}; --also .ENDING reads such as text"
+    return f"unknown endings: {', '.join(parts)}; --also .ENDING reads one as text"
 
 
 def _endings(issues: Sequence[ReadIssue]) -> dict[str, int]:

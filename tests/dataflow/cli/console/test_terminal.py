@@ -50,7 +50,7 @@ def test_the_report_counts_what_is_left_out_by_ending_and_says_what_reads_it(
     binary = ", ".join(f"2 .b{n:02}" for n in range(10))
     assert capsys.readouterr().out.splitlines()[1:] == [
         "40 left out",
-        f"  unknown endings: 12 .png, 3 .xyz, {binary}, 5 others; --also .ENDING reads such as text",
+        f"  unknown endings: 12 .png, 3 .xyz, {binary}, 5 more; --also .ENDING reads one as text",
     ]
     assert report_as_json(report)["left_out_by_ending"] == counts
 
