@@ -101,18 +101,16 @@ def normalize_names(
 def _without(text: str, version: str | None, *, path: bool = False) -> str:
     if not version:
         return text
-    form = _form(version, path)
-    if path and not form.search(text):
-        # A folder 3.5 of version 3.5.3.
-        parts = _BETWEEN.split(version)
-        for end in range(len(parts) - 1, 1, -1):
-            shorter = _form(".".join(parts[:end]), path)
-            if shorter.search(text):
-                form = shorter
-                break
-        else:
-            form = _draft(version) or form
-    return form.sub(_HOLE, text)
+    without, found = _form(version, path).subn(_HOLE, text)
+    if found or not path:
+        return without
+    parts = _BETWEEN.split(version)
+    for end in range(len(parts) - 1, 1, -1):  # a folder 3.5 of version 3.5.3
+        without, found = _form(".".join(parts[:end]), path).subn(_HOLE, text)
+        if found:
+            return without
+    draft = _draft(version)
+    return draft.sub(_HOLE, text) if draft else text
 
 
 @lru_cache(maxsize=4096)
