@@ -45,14 +45,14 @@ def map_check(
     """
     from dataflow.cli.console.terminal import print_result
     from dataflow.configuration.loader import shipped_maps
-    from operators.sources.protocol import Document, LazyDocument, ReadIssue, printable
+    from operators.sources.protocol import Document, ReadIssue, parsed, printable
     from operators.sources.records.record_map import read_map
     from operators.sources.records.record_source import records_source
 
-    items = list(islice(records_source(records, read_map(name, shipped_maps())).scan(), first))
+    source = records_source(records, read_map(name, shipped_maps()))
+    items = list(islice(parsed(source.scan()), first))
     shown, lines = [], []
-    for item in items:
-        one = item.read() if isinstance(item, LazyDocument) else item
+    for one in items:
         if isinstance(one, Document):
             fields = {field: getattr(one, field) for field in _SHOWN if getattr(one, field)}
             shown.append(fields | {"text": one.text})

@@ -24,7 +24,6 @@ A line is made into a document only if a value in it has changed.
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -50,10 +49,13 @@ from operators.sources.protocol import (
     ReadIssue,
     Source,
     metadata_json,
+    parsed,
+    sorted_json,
 )
 
 READER = "documents/1"
-"""Another number, if other rules make a document of a line, so that unchanged lines are read."""
+"""Another number, if other rules make a document of a row: it is hashed with each row, also of
+records and of own readers, so that unchanged ones are made again."""
 
 MAX_LINE = 64 * 1024 * 1024
 """Maximum bytes; a longer line is a :class:`ReadIssue` and is skipped without loading it."""
@@ -67,7 +69,6 @@ _TEXTS = {  # the document's field of each key
 _MOST_NAMED = 20  # unknown fields
 _TOPIC = "topic"  # operators.versions.lineage reads it in the metadata
 _NUMBERS = ("pr_number", "issue_number")  # for labels, links and removal
-_sorted_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 _KNOWN = frozenset((*_TEXTS, "doc_id", "corpus", "text", "repo", "created_at", "metadata"))
 
 
@@ -117,13 +118,12 @@ def documents_source(path: Path | str) -> Source:
     return Source(READER, scan, None, lambda: done, whole=False, check=check)
 
 
-def refuse_other_kind(items: Iterable[Any], form: str) -> None:
+def refuse_other_kind(items: Iterable[Item], form: str) -> None:
     """Raise :class:`SourceError` if the first ``FIRST_ITEMS`` items are all faults; quotes one.
 
     ``form`` describes the expected file. Without an item, nothing is raised.
     """
-    items = (item.read() if isinstance(item, LazyDocument) else item for item in items)
-    first = list(islice(items, FIRST_ITEMS))
+    first = list(islice(parsed(items), FIRST_ITEMS))
     if first and all(isinstance(item, ReadIssue) and item.failed for item in first):
         raise SourceError(f"{first[0]}; nothing was read: give {form}")
 
@@ -241,7 +241,7 @@ def _item(where: str, fields: Any, named: set[str]) -> Item:
 def _hashed(fields: Mapping[str, Any]) -> str | None:
     """SHA-256 (hex) over a row, whatever the order of its keys; None if it came from no JSON."""
     try:
-        text = _sorted_json(fields)
+        text = f"{READER} {sorted_json(fields)}"
     except (TypeError, ValueError, RecursionError):
         return None
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -121,7 +121,7 @@ class LazyDocument:
 
 _values = attrgetter(*DOCUMENTS)
 _json = json.JSONEncoder(ensure_ascii=False).encode
-_sorted_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+sorted_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
 Item = Document | ReadIssue | LazyDocument
 
@@ -176,6 +176,11 @@ def of_corpora(source: Source, corpora: Collection[str]) -> Source:
     return replace(source, scan=scan, scopes=scopes, choosing=choosing)
 
 
+def parsed(items: Iterable[Item]) -> Iterator[Document | ReadIssue]:
+    """``items``, each lazy document parsed before the next item is taken."""
+    return (item.read() if isinstance(item, LazyDocument) else item for item in items)
+
+
 def bounded_title(text: str) -> str:
     """``text``; if it is longer than ``LONGEST_TITLE``, the whole words of its start and ``…``.
 
@@ -207,7 +212,7 @@ def metadata_json(values: Mapping[str, Any] | None = None, /, **more: Any) -> st
     limit = METADATA_VALUE_LIMIT
     if len(_json(fields)) > limit:  # else no value is longer
         fields = {k: v for k, v in fields.items() if k == ALLOWED or len(_json(v)) <= limit}
-    return _sorted_json(_clean_value(fields))
+    return sorted_json(_clean_value(fields))
 
 
 def _clean_value(value: Any) -> Any:

@@ -19,8 +19,8 @@ from operators.sources.jsonl import (
     json_rows,
     parse_moment,
 )
-from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue
-from tests.support.whole_scan import parsed, read_all
+from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, parsed
+from tests.support.whole_scan import read_all
 
 
 def line(**fields: Any) -> bytes:
@@ -28,7 +28,7 @@ def line(**fields: Any) -> bytes:
 
 
 def read(*lines: bytes) -> list[Item]:
-    return parsed(documents_of(json_rows(io.BytesIO(b"".join(lines)))))
+    return list(parsed(documents_of(json_rows(io.BytesIO(b"".join(lines))))))
 
 
 def document(**fields: Any) -> Document:
@@ -164,7 +164,7 @@ def test_gzip_is_told_by_its_content(tmp_path: Path) -> None:
 
 def test_a_cut_gzip_gives_what_came_before_and_a_fault_without_a_key() -> None:
     body = b"".join(line(doc_id=str(n), text=os.urandom(200).hex()) for n in range(500))
-    got = parsed(documents_of(json_rows(io.BytesIO(gzip.compress(body)[:-5000]))))
+    got = list(parsed(documents_of(json_rows(io.BytesIO(gzip.compress(body)[:-5000])))))
     assert len(got) > 100
     assert all(isinstance(item, Document) for item in got[:-1])
     assert isinstance(got[-1], ReadIssue)
