@@ -66,7 +66,9 @@ def test_comments_of_markdown_and_pictures_as_base64_are_no_text() -> None:
     assert document(text=text, path=None, language=None).text == "<!-- a\nb --> ![c]()"
 
 
-def test_a_line_counts_as_changed_by_its_values_not_by_the_order_of_its_keys() -> None:
+def test_a_line_counts_as_changed_by_its_values_and_the_rules_not_by_the_order_of_its_keys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def content(raw: bytes) -> str | None:
         [item] = documents_of(json_rows(io.BytesIO(raw)))
         return item.content
@@ -75,6 +77,8 @@ def test_a_line_counts_as_changed_by_its_values_not_by_the_order_of_its_keys() -
     assert content(line(metadata={"b": [2], "a": 1}, title="T").replace(b": ", b":")) == one
     others = [{"title": "U"}, {"metadata": {"a": 1, "b": ["2"]}}, {"metadata": {"a": True}}]
     assert len({one, *(content(line(**{"title": "T", **more})) for more in others)}) == 4
+    monkeypatch.setattr(jsonl, "READER", "documents/next")
+    assert content(line(title="T", metadata={"a": 1, "b": [2]})) != one
 
 
 def test_a_project_names_the_repo_where_there_is_none() -> None:
